@@ -25,10 +25,9 @@ import Topics
             #expect(receipts.finish())
         }
         writeReceipts(count: 1)
-        let consumer = try Consumer(
-            settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "receipts",
-            log: .silent, metrics: Metrics())
-        let reader = ReceiptsReader(consumer, topic: bed.layout.name(of: .receipts), log: .silent)
+        let topicReader = try Cluster(settings: bed.settings).makeReader(
+            of: bed.layout.name(of: .receipts), log: .silent, metrics: Metrics())
+        let reader = ReceiptsReader(topicReader, log: .silent)
         defer { reader.close() }
         var end: Int64?
         func poll() throws { _ = try reader.poll(at: .now(), { _, _ in }, end: { end = $1 }) }
@@ -62,10 +61,9 @@ import Topics
             for _ in 0..<2 {
                 _ = try producer.storeRecord(action: "write", in: topic, key: [], value: Array("{}".utf8))
             }
-            let consumer = try Consumer(
-                settings: settings, options: ConsumerOptions(membership: .manual), name: "receipts",
-                log: .silent, metrics: Metrics())
-            reader = ReceiptsReader(consumer, topic: "receipts", log: .silent)
+            let topicReader = try Cluster(settings: settings).makeReader(
+                of: "receipts", log: .silent, metrics: Metrics())
+            reader = ReceiptsReader(topicReader, log: .silent)
         }
 
         /// Reads a lane to the end, and returns the end. Each poll is a minute later than the one before, so that the

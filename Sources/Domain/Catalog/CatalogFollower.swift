@@ -2,28 +2,19 @@ internal import JSON
 internal import Kafka
 internal import Telemetry
 
-/// A consumer of the topic `catalog` that applies the records to a snapshot: first from the beginning to the
+/// A reader of the topic `catalog` that applies the records to a snapshot: first from the beginning to the
 /// end, and then each new record. Call `begin` until it succeeds, and `poll` whenever `descriptor` is readable.
 /// Confined to one thread.
 final class CatalogFollower {
-    /// The time for which the cluster holds an empty fetch open. A new record ends it at once, but there may be none
-    /// for hours.
-    private static let fetchMilliseconds = 2000
-    /// The same time if a caller waits for the end.
-    private static let awaitedFetchMilliseconds = 10
-    /// The limit on records that the client has fetched ahead: 4 MiB.
-    private static let prefetchKibibytesMax = 4096
-    private static let closeMilliseconds = 1000
-
     private let settings: KafkaSettings
     private let clientMetrics: Metrics
     private let metrics: CatalogMetrics
     private let log: Log
-    private let consumer: Consumer
+    private let topicReader: PartitionReader
     /// The client that asks for the end of the topic. Nil until the first question.
     private var endProducer: Producer?
     private var batch = RecordBatch()
-    private let reader = JSONReader()
+    private let jsonReader = JSONReader()
 
     private let partition: TopicPartition
     private(set) var catalog = CatalogSnapshot()
@@ -34,21 +25,11 @@ final class CatalogFollower {
     /// Whether every record below `end` has been read.
     private(set) var isAtEnd = false
 
-    /// - Parameter isAwaited: Whether the caller waits for the end, which shows only when a fetch returns
-    ///   empty.
-    init(
-        _ settings: KafkaSettings, topic: String, isAwaited: Bool = false, log: Log, metrics: Metrics
-    ) throws {
-        var options = ConsumerOptions(membership: .manual)
-        options.fetchWaitMilliseconds =
-            isAwaited ? Self.awaitedFetchMilliseconds : Self.fetchMilliseconds
+    init(_ cluster: Cluster, topic: String, log: Log, metrics: Metrics) throws {
         // A compacted topic keeps the newest record of each key, wherever it begins.
-        options.outOfRange = .earliest
-        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
-        consumer = try Consumer(
-            settings: settings, options: options, name: "catalog", log: log, metrics: metrics)
+        topicReader = try cluster.makeReader(of: topic, outOfRange: .earliest, log: log, metrics: metrics)
         self.log = log
-        self.settings = settings
+        settings = cluster.settings
         clientMetrics = metrics
         self.metrics = CatalogMetrics(in: metrics)
         partition = TopicPartition(topic, 0)
@@ -59,8 +40,8 @@ final class CatalogFollower {
     /// do nothing.
     func begin(withinMilliseconds limit: Int) throws(KafkaError) {
         if end != nil { return }
-        let ends = try consumer.watermarks(of: partition, withinMilliseconds: limit)
-        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
+        let ends = try topicReader.watermarks(of: partition, withinMilliseconds: limit)
+        topicReader.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
         end = ends.high
         isAtEnd = ends.low == ends.high
     }
@@ -77,8 +58,8 @@ final class CatalogFollower {
     }
 
     /// Returns the current end of the topic. When all records below it are read, the catalog has every record
-    /// that was acknowledged before this call. A separate client asks, because a question of the consumer waits
-    /// behind its own fetch for up to half a second.
+    /// that was acknowledged before this call. A separate client asks, because a question of the reader's client
+    /// waits behind its fetch.
     func currentEnd(withinMilliseconds limit: Int) throws -> Int64 {
         let producer =
             try endProducer
@@ -89,16 +70,16 @@ final class CatalogFollower {
 
     deinit {
         batch.clear()
-        _ = consumer.close(withinMilliseconds: Self.closeMilliseconds)
+        topicReader.close()
     }
 
-    /// The descriptor that is readable when the consumer has records or events.
-    var descriptor: Int32 { consumer.descriptor }
+    /// The descriptor that is readable when the reader has records or events.
+    var descriptor: Int32 { topicReader.descriptor }
 
-    /// Applies the available records. Returns true if the catalog may have changed. Throws if a new consumer is
+    /// Applies the available records. Returns true if the catalog may have changed. Throws if a new reader is
     /// needed.
     func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
-        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        let events = topicReader.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         let hasRecords = !batch.isEmpty
         for index in 0..<batch.count { apply(batch[index]) }
         batch.clear()
@@ -131,7 +112,7 @@ final class CatalogFollower {
         }
         nextOffset = record.offset + 1
         let key = [UInt8](copying: record.key) ?? []
-        let effect = catalog.apply(key: key, value: [UInt8](copying: record.value), with: reader)
+        let effect = catalog.apply(key: key, value: [UInt8](copying: record.value), with: jsonReader)
         metrics.count(effect)
         if case .unusable(let reason) = effect {
             log.error(

@@ -4,7 +4,7 @@ internal import Lifecycle
 /// The work of a `CatalogReader`'s thread: it polls a `CatalogFollower`, publishes each new snapshot, and answers
 /// callers that wait for the topic's current end. If the follower fails, it makes a new one. Confined to its loop.
 final class CatalogLoop: EventHandler {
-    /// The interval between polls. A consumer must be polled even if no records arrive.
+    /// The interval between polls. A reader must be polled even if no records arrive.
     private static let pollMilliseconds = 1000
     /// The limit for one question to a cluster that may be unavailable. For this time the thread is blocked,
     /// also its shutdown.
@@ -95,7 +95,7 @@ final class CatalogLoop: EventHandler {
         }
     }
 
-    /// Makes a new consumer. The old catalog stays valid until the new consumer has reached the end.
+    /// Makes a new follower. The old catalog stays valid until the new one has reached the end.
     private func restartFollower() {
         stopFollowing()
         do { try startFollowing() } catch { fail(error) }

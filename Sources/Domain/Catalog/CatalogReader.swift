@@ -40,10 +40,10 @@ package final class CatalogReader: Service {
     }
 
     package func start(_ context: ServiceContext) async throws {
-        let (settings, topic) = (cluster.settings, topic)
+        let (cluster, topic) = (cluster, topic)
         let thread = try LoopOwned(thread: "catalog") {
             try CatalogLoop(on: $0.loop) {
-                try CatalogFollower(settings, topic: topic, log: context.log, metrics: context.metrics)
+                try CatalogFollower(cluster, topic: topic, log: context.log, metrics: context.metrics)
             } publish: { catalog in
                 let isFirst = self.currentCatalog.withLock { current in
                     defer { current = catalog }
@@ -70,7 +70,7 @@ package final class CatalogReader: Service {
         // Fails at once, with a clear error, if the cluster or the topic has a problem.
         _ = try AdminClient(settings: settings, log: .silent, metrics: metrics).describe(topic)
         let follower = try CatalogFollower(
-            settings, topic: topic, isAwaited: true, log: .silent, metrics: metrics)
+            Cluster(settings: settings), topic: topic, log: .silent, metrics: metrics)
         let deadline = Instant.now().advanced(byMilliseconds: limit)
         try follower.begin(withinMilliseconds: limit)
         while !follower.isAtEnd {

@@ -11,20 +11,21 @@ package final class MemberAnnouncer {
     package static let repeatMilliseconds = 10_000
     private static let deletionMilliseconds = 2000
 
-    private let producer: Producer
-    private let topic: Topic
+    private let producer: BackgroundProducer
+    private let topic: String
     private let loop: EventLoop
     private var makeRecord: (() -> any MembersRecord)?
     /// The key of the written record, which `end` deletes.
     private var writtenKey: [UInt8]?
     private var timer: LoopTimer?
-    private var deliveries: [Delivery] = []
+    private let log: Log
 
     package init(
-        settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics
+        cluster: Cluster, topic: String, on loop: EventLoop, log: Log, metrics: Metrics
     ) throws {
-        producer = try Producer(settings: settings, name: "members", log: log, metrics: metrics)
-        self.topic = try producer.topic(named: topic)
+        producer = try cluster.makeBackgroundProducer(log: log, metrics: metrics)
+        self.topic = topic
+        self.log = log
         self.loop = loop
     }
 
@@ -41,16 +42,18 @@ package final class MemberAnnouncer {
         record.at = WallTime.now().milliseconds
         let (key, value) = (record.key, record.encoded())
         writtenKey = key
-        _ = producer.send(to: topic, key: key.span, value: value.span, tag: 0)
-        discardDeliveries()
+        send(key: key, value: value)
         let timer = self.timer ?? LoopTimer(on: loop) { [unowned self] in writeRecord() }
         self.timer = timer
         timer.schedule(at: Instant.now().advanced(byMilliseconds: Self.repeatMilliseconds))
     }
 
-    private func discardDeliveries() {
-        _ = producer.collectDeliveries(into: &deliveries)
-        deliveries.removeAll(keepingCapacity: true)
+    private func send(key: [UInt8], value: [UInt8]?) {
+        do {
+            try producer.send(toTopic: topic, key: key, value: value)
+        } catch {
+            log.warning("cannot write to members; the next repetition tries again", .field("error", error))
+        }
     }
 
     /// Deletes the record, so that no process queries this one any more. Blocks for at most two seconds.
@@ -59,7 +62,7 @@ package final class MemberAnnouncer {
         // The closure may retain the object that answers queries, so it is released.
         makeRecord = nil
         guard let key = writtenKey else { return }
-        _ = producer.send(to: topic, key: key.span, value: nil, tag: 0)
-        _ = producer.flush(withinMilliseconds: Self.deletionMilliseconds, into: &deliveries)
+        send(key: key, value: nil)
+        producer.flush(withinMilliseconds: Self.deletionMilliseconds)
     }
 }

@@ -7,23 +7,21 @@ package import Telemetry
 
 /// The reader of the topic `members`. It keeps `table` up to date. Confined to its loop.
 package final class MembersReader: EventHandler {
-    /// The interval between polls. A consumer must be polled even if no records arrive.
+    /// The interval between polls. A reader must be polled even if no records arrive.
     private static let pollMilliseconds = 1000
-    /// The time for which the cluster holds a fetch open.
-    private static let fetchMilliseconds = 2000
     /// The pause after a failure.
     private static let pauseMilliseconds = 200
 
     package private(set) var table = MemberTable()
-    /// The table that a consumer after a failure fills from the beginning. It replaces `table` at the topic's end.
+    /// The table that a reader after a failure fills from the beginning. It replaces `table` at the topic's end.
     private var incompleteTable: MemberTable?
-    private let settings: KafkaSettings
+    private let cluster: Cluster
     private let partition: TopicPartition
     private let loop: EventLoop
     private let log: Log
     private let metrics: Metrics
-    private let reader = JSONReader()
-    private var consumer: Consumer?
+    private let jsonReader = JSONReader()
+    private var topicReader: PartitionReader?
     private var batch = RecordBatch()
     private var timer: LoopTimer?
     /// Whether a failure was logged since the last successful read.
@@ -31,8 +29,8 @@ package final class MembersReader: EventHandler {
     /// Receives the facts of each process, in the order of the topic.
     package var onFacts: ((ProcessFacts) -> Void)?
 
-    package init(settings: KafkaSettings, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
-        self.settings = settings
+    package init(cluster: Cluster, topic: String, on loop: EventLoop, log: Log, metrics: Metrics) {
+        self.cluster = cluster
         partition = TopicPartition(topic, 0)
         self.loop = loop
         self.log = log
@@ -58,8 +56,8 @@ package final class MembersReader: EventHandler {
     }
 
     private func poll() throws {
-        let consumer = try openConsumer()
-        let events = consumer.poll(into: &batch, waitMilliseconds: 0)
+        let topicReader = try openReader()
+        let events = topicReader.poll(into: &batch, waitMilliseconds: 0)
         if !batch.isEmpty { hasLoggedFailure = false }
         for index in 0..<batch.count { apply(batch[index]) }
         batch.clear()
@@ -86,41 +84,36 @@ package final class MembersReader: EventHandler {
         guard let key = [UInt8](copying: record.key) else { return }
         let value = [UInt8](copying: record.value)
         if let onFacts, let value, RecordKey.split(key)?.first == ProcessFacts.keyPrefix,
-            let facts = try? ProcessFacts.decode(value, with: reader)
+            let facts = try? ProcessFacts.decode(value, with: jsonReader)
         {
             onFacts(facts)
         }
         if incompleteTable != nil {
-            incompleteTable?.apply(key: key, value: value, with: reader)
+            incompleteTable?.apply(key: key, value: value, with: jsonReader)
         } else {
-            table.apply(key: key, value: value, with: reader)
+            table.apply(key: key, value: value, with: jsonReader)
         }
     }
 
-    private func openConsumer() throws -> Consumer {
-        if let consumer { return consumer }
-        var options = ConsumerOptions(membership: .manual)
+    private func openReader() throws -> PartitionReader {
+        if let topicReader { return topicReader }
         // A compacted topic keeps the newest record of each key, wherever it begins.
-        options.outOfRange = .earliest
-        options.prefetchKibibytesMax = 1024
-        // New records come at once, but there may be none for hours.
-        options.fetchWaitMilliseconds = Self.fetchMilliseconds
-        let newConsumer = try Consumer(
-            settings: settings, options: options, name: "members", log: log, metrics: metrics)
+        let newReader = try cluster.makeReader(
+            of: partition.topic, outOfRange: .earliest, log: log, metrics: metrics)
         let isAfterFailure = table != MemberTable()
         if isAfterFailure { incompleteTable = MemberTable() }
-        try newConsumer.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
-        try loop.register(newConsumer.descriptor, for: .readable, handler: self)
-        consumer = newConsumer
-        return newConsumer
+        newReader.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
+        try loop.register(newReader.descriptor, for: .readable, handler: self)
+        topicReader = newReader
+        return newReader
     }
 
     private func disconnect() {
         batch.clear()
-        guard let consumer else { return }
-        loop.deregister(consumer.descriptor)
-        _ = consumer.close(withinMilliseconds: 500)
-        self.consumer = nil
+        guard let topicReader else { return }
+        loop.deregister(topicReader.descriptor)
+        topicReader.close()
+        self.topicReader = nil
     }
 
     package func loopWillEnd() {

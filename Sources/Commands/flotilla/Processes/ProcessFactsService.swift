@@ -54,8 +54,7 @@ final class ProcessFactsService: Service {
         started.set(
             try LoopOwned(thread: "members") {
                 let announcer = try MemberAnnouncer(
-                    settings: environment.cluster.settings, topic: environment.layout.name(of: .members),
-                    on: $0.loop,
+                    cluster: environment.cluster, topic: environment.layout.name(of: .members), on: $0.loop,
                     log: context.log, metrics: context.metrics)
                 let state = AnnouncerState(announcer: announcer, facts: facts)
                 let loop = $0.loop
@@ -94,7 +93,7 @@ final class ProcessFactsService: Service {
         context: ServiceContext
     ) -> MembersReader {
         let reader = MembersReader(
-            settings: environment.cluster.settings, topic: environment.layout.name(of: .members), on: loop,
+            cluster: environment.cluster, topic: environment.layout.name(of: .members), on: loop,
             log: context.log, metrics: context.metrics)
         reader.onFacts = { [unowned state] facts in
             if let duplicate = state.identityCheck.check(facts) { context.fail(with: duplicate) }

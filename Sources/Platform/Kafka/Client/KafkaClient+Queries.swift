@@ -119,6 +119,15 @@ extension KafkaClient {
         }
     }
 
+    /// Returns the watermarks in the answer to the last fetch, or nil before the first one. Sends no request.
+    func knownWatermarks(of partition: TopicPartition) -> Watermarks? {
+        var low: Int64 = 0
+        var high: Int64 = 0
+        let code = unsafe KafkaErrorCode(
+            rd_kafka_get_watermark_offsets(pointer, partition.topic, partition.partition, &low, &high))
+        return code == .none && high >= 0 ? Watermarks(low: max(0, low), high: high) : nil
+    }
+
     /// Returns the offset of the first record at or after each time, or nil without such a record. In place
     /// of a time, `RD_KAFKA_OFFSET_BEGINNING` and `RD_KAFKA_OFFSET_END` give the bounds of the partition.
     func offsets(

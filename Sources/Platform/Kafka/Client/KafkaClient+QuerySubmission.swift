@@ -5,45 +5,55 @@ extension KafkaClient {
     /// The time that one leader or coordinator has for its answer.
     static let queryMillisecondsMax = 2000
 
+    /// The receiver of the results of one query.
+    private struct ResultReceiver {
+        let id: OffsetQueryID
+        let results: QueryResults
+        let wakeup: WakeupDescriptor
+
+        func deliver(_ result: OffsetQueryResult) {
+            results.add(result, for: id)
+            wakeup.signal()
+        }
+    }
+
     /// Runs the query on another thread. `queryResults` gets its results, and `wakeup` signals each of them.
-    func submit(_ query: OffsetQuery) -> OffsetQueryID {
-        let id = queryResults.nextID()
+    func submit(_ query: OffsetQuery) -> OffsetQueryID { submit(query, to: queryResults, wakeup: wakeup) }
+
+    /// Runs the query on another thread. `results` gets its results, and `wakeup` signals each of them.
+    func submit(_ query: OffsetQuery, to results: QueryResults, wakeup: WakeupDescriptor) -> OffsetQueryID {
+        let receiver = ResultReceiver(id: results.nextID(), results: results, wakeup: wakeup)
         QueryThreads.shared.run { [self] in
             switch query {
-            case .committedOffsets(let partitions): queryCommittedOffsets(in: partitions, id: id)
+            case .committedOffsets(let partitions): queryCommittedOffsets(in: partitions, for: receiver)
             case .watermarks(let partitions):
-                queryEachLeader(id: id, partitions: partitions) { (partitions, deadline) throws(KafkaError) in
+                queryEachLeader(of: partitions, for: receiver) { (partitions, deadline) throws(KafkaError) in
                     .watermarks(try watermarksByPartition(of: partitions, until: deadline))
                 }
             case .firstRecords(let time, let partitions):
-                queryEachLeader(id: id, partitions: partitions) { (partitions, deadline) throws(KafkaError) in
+                queryEachLeader(of: partitions, for: receiver) { (partitions, deadline) throws(KafkaError) in
                     .firstRecords(
                         sinceMilliseconds: time,
                         try offsets(for: partitions.map { ($0, time) }, until: deadline))
                 }
             }
         }
-        return id
+        return receiver.id
     }
 
-    private func deliver(_ result: OffsetQueryResult, for id: OffsetQueryID) {
-        queryResults.add(result, for: id)
-        wakeup.signal()
-    }
-
-    private func queryCommittedOffsets(in partitions: [TopicPartition], id: OffsetQueryID) {
+    private func queryCommittedOffsets(in partitions: [TopicPartition], for receiver: ResultReceiver) {
         do throws(KafkaError) {
             let deadline = Deadline(milliseconds: Self.queryMillisecondsMax)
-            deliver(.committedOffsets(try committedOffsets(of: partitions, until: deadline)), for: id)
+            receiver.deliver(.committedOffsets(try committedOffsets(of: partitions, until: deadline)))
         } catch {
-            deliver(.failed(partitions, error), for: id)
+            receiver.deliver(.failed(partitions, error))
         }
     }
 
     /// Asks the leaders one after the other, and delivers the result of each at once. So a missing leader
     /// delays the others at most by its limit.
     private func queryEachLeader(
-        id: OffsetQueryID, partitions: [TopicPartition],
+        of partitions: [TopicPartition], for receiver: ResultReceiver,
         call: ([TopicPartition], Deadline) throws(KafkaError) -> OffsetQueryResult
     ) {
         let partitionsByLeader: [Int32: [TopicPartition]]
@@ -51,16 +61,16 @@ extension KafkaClient {
             partitionsByLeader = try groupByLeader(
                 partitions, until: Deadline(milliseconds: Self.queryMillisecondsMax))
         } catch {
-            return deliver(.failed(partitions, error), for: id)
+            return receiver.deliver(.failed(partitions, error))
         }
         for (leader, partitions) in partitionsByLeader {
             do throws(KafkaError) {
                 guard leader >= 0 else {
                     throw KafkaError(action: "find the leader of partitions", code: .leaderNotAvailable)
                 }
-                deliver(try call(partitions, Deadline(milliseconds: Self.queryMillisecondsMax)), for: id)
+                receiver.deliver(try call(partitions, Deadline(milliseconds: Self.queryMillisecondsMax)))
             } catch {
-                deliver(.failed(partitions, error), for: id)
+                receiver.deliver(.failed(partitions, error))
             }
         }
     }

@@ -13,7 +13,8 @@ final class KafkaClient: @unchecked Sendable {
     /// The longest wait for the client's end. A client that takes longer stays until the process ends.
     static let destroyMillisecondsMax = 5000
 
-    enum ClientType { case producer, transactionalProducer, consumer }
+    /// A client of `readers` has no group. Its readers have their own queues.
+    enum ClientType { case producer, transactionalProducer, consumer, readers }
 
     let pointer: OpaquePointer
     let events: ClientEvents
@@ -38,7 +39,11 @@ final class KafkaClient: @unchecked Sendable {
         LibraryThreadTimers.attach(
             to: configuration, slack: type == .transactionalProducer ? .transactionalProducer : .otherClients)
         let properties = try unsafe configuration.takePointer()
-        let libraryType = type == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
+        let libraryType =
+            switch type {
+            case .consumer, .readers: RD_KAFKA_CONSUMER
+            case .producer, .transactionalProducer: RD_KAFKA_PRODUCER
+            }
         var client: OpaquePointer?
         let reason = unsafe libraryText { unsafe client = rd_kafka_new(libraryType, properties, $0, $1) }
         guard let pointer = unsafe client else {

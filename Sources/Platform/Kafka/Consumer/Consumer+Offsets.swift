@@ -117,11 +117,7 @@ extension Consumer {
 
     /// Returns the watermarks in the answer to the last fetch, or nil before the first one. Sends no request.
     package func knownWatermarks(of partition: TopicPartition) -> Watermarks? {
-        var low: Int64 = 0
-        var high: Int64 = 0
-        let code = unsafe KafkaErrorCode(
-            rd_kafka_get_watermark_offsets(client.pointer, partition.topic, partition.partition, &low, &high))
-        return code == .none && high >= 0 ? Watermarks(low: max(0, low), high: high) : nil
+        client.knownWatermarks(of: partition)
     }
 
     /// Returns, per partition, the offset of the first record at or after a time, or nil without such a

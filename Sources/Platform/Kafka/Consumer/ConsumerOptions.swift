@@ -6,6 +6,8 @@ package struct ConsumerOptions: Sendable {
         case group(String, instanceID: String?, topics: [String])
         /// No group: `assign` names the partitions.
         case manual
+        /// The client of `SharedReaders`: it has no group, and each of its readers names its partitions.
+        case readers
     }
 
     /// The behavior if the offset to read from no longer exists.
@@ -51,6 +53,8 @@ package struct ConsumerOptions: Sendable {
         case .manual:
             // The library requires a name. Nothing is ever committed under it.
             configuration.set("group.id", to: "flotilla-manual")
+        // A client without a name has no coordinator to connect to.
+        case .readers: break
         }
         configuration.set("partition.assignment.strategy", to: "range")
         configuration.set("session.timeout.ms", to: "\(sessionMilliseconds)")

@@ -34,18 +34,24 @@ struct FetchWakeupCounter {
 }
 
 extension Consumer {
-    /// Wakes the threads of all brokers that lead an assigned partition. It asks them for the end of the
-    /// partition, without waiting, and ignores the answer.
+    /// Wakes the threads of all brokers that lead an assigned partition.
     func wakeFetching() {
         var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
         guard unsafe rd_kafka_assignment(client.pointer, &assignment) == RD_KAFKA_RESP_ERR_NO_ERROR,
             let assignment = unsafe assignment
         else { return }
         let list = unsafe PartitionList(adopting: assignment)
-        if list.count == 0 { return }
-        for index in 0..<list.count {
-            unsafe list.pointer.pointee.elems[index].offset = Int64(RD_KAFKA_OFFSET_END)
+        if list.count > 0 { client.wakeBrokers(leading: list) }
+    }
+}
+
+extension KafkaClient {
+    /// Wakes the threads of the brokers that lead these partitions. It asks them for the end of each
+    /// partition, without waiting, and ignores the answer.
+    func wakeBrokers(leading partitions: borrowing PartitionList) {
+        for index in 0..<partitions.count {
+            unsafe partitions.pointer.pointee.elems[index].offset = Int64(RD_KAFKA_OFFSET_END)
         }
-        _ = unsafe rd_kafka_offsets_for_times(client.pointer, list.pointer, 0)
+        _ = unsafe rd_kafka_offsets_for_times(pointer, partitions.pointer, 0)
     }
 }

@@ -3,6 +3,9 @@ internal import Lifecycle
 /// The cluster that a process works on. Each part of the process reads the connection settings when it
 /// starts. The address of the embedded broker is known only after the broker has started.
 package final class Cluster: Sendable {
+    /// The clients that read topics without a group.
+    let readers = SharedReaders()
+    let backgroundProducer = SharedBackgroundProducer()
     private let lockedSettings: TracedLock<KafkaSettings>
 
     package init(settings: KafkaSettings) { lockedSettings = TracedLock(settings) }

@@ -93,7 +93,7 @@ final class ExpanderDecider: StageDecider {
         }
         registry = try LaneRegistries(
             topic: layout.name(of: .registry), directory: environment.stateDirectory(of: FanOutService.name),
-            limits: settings.viewLimits, kafka: environment.cluster.settings, log: context.log,
+            limits: settings.viewLimits, in: environment.cluster, log: context.log,
             metrics: context.metrics)
         stage = try StageClients(
             configuration: form, in: environment, context: context, metrics: metrics.stage,

@@ -6,7 +6,7 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The registry files of the assigned lanes, and the consumer that fills them. Pinned to the loop's thread.
+/// The registry files of the assigned lanes, and the reader that fills them. Pinned to the loop's thread.
 ///
 /// A file is a cache of its topic. The only repair is to rebuild it. The news of a lane is final when the
 /// loop's transaction has committed the offset. Until then the same news can come again.
@@ -62,10 +62,6 @@ final class LaneRegistries {
     /// The pause before a full disk is tried again.
     private static let retryMilliseconds = 1000
     private static let ageMarginMilliseconds: Int64 = 3_600_000
-    /// The size of the prefetch queue. In memory, small records take several times as much.
-    private static let prefetchKibibytesMax = 8192
-    /// The longest wait of a fetch for new records.
-    private static let fetchMilliseconds = 250
     /// The number of records in one iteration while lanes are restored.
     private static let restoreRecordsMax = 10_000
     /// The number of records in one iteration otherwise. Nearly always they are of one lane. A file keeps the
@@ -82,7 +78,7 @@ final class LaneRegistries {
     private let limits: Store.EnvironmentLimits
     private let boot: BootID
     private let cluster: String
-    private let consumer: Consumer
+    private let reader: PartitionReader
     private let log: Log
     private let metrics: LaneMetrics
     private var batch = RecordBatch(recordsMax: restoreRecordsMax, bytesMax: batchBytesMax)
@@ -97,7 +93,8 @@ final class LaneRegistries {
     private(set) var hasMore = false
 
     init(
-        topic: String, directory: String, limits: Store.EnvironmentLimits, kafka: KafkaSettings, log: Log,
+        topic: String, directory: String, limits: Store.EnvironmentLimits, in kafkaCluster: Kafka.Cluster,
+        log: Log,
         metrics: Metrics
     ) throws {
         self.topic = topic
@@ -106,13 +103,8 @@ final class LaneRegistries {
         self.log = log
         self.metrics = LaneMetrics(metrics)
         boot = try BootID.current()
-        var options = ConsumerOptions(membership: .manual)
-        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
-        // A start waits for the ends of partitions, and a new token waits for the fetch of another lane.
-        options.fetchWaitMilliseconds = Self.fetchMilliseconds
-        consumer = try Consumer(
-            settings: kafka, options: options, name: "expander-registry", log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
+        reader = try kafkaCluster.makeReader(of: topic, log: log, metrics: metrics)
+        guard let cluster = reader.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
         else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
@@ -120,7 +112,7 @@ final class LaneRegistries {
     }
 
     /// A file descriptor that is readable while records wait.
-    var descriptor: Int32 { consumer.descriptor }
+    var descriptor: Int32 { reader.descriptor }
 
     subscript(partition: Int32) -> Lane? { entries[partition]?.lane }
 
@@ -211,7 +203,7 @@ final class LaneRegistries {
                     partition: place, position: start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning)
             )
         }
-        try consumer.assign(startingAt: starts)
+        reader.assign(startingAt: starts)
     }
 
     /// Returns the lane's open file. A file whose restore was interrupted is opened again, which empties it.
@@ -226,14 +218,14 @@ final class LaneRegistries {
     func releaseAll() {
         pausedLanes = []
         servedLanes = []
-        try? consumer.release()
+        reader.release()
     }
 
     /// Marks that the loop applies the lane's records from now on.
     func serve(lane partition: Int32) {
         servedLanes.insert(partition)
         guard pausedLanes.remove(partition) != nil else { return }
-        consumer.resume([TopicPartition(topic, partition)])
+        reader.resume([TopicPartition(topic, partition)])
     }
 
     /// Reads records of the topic. `commit` applies them and reports the news.
@@ -241,7 +233,7 @@ final class LaneRegistries {
         hasMore = false
         if diskFull != nil || mustApplyFirst() { return }
         resizeBatch()
-        let events = consumer.poll(into: &batch)
+        let events = reader.poll(into: &batch)
         defer { batch.clear() }
         hasMore = batch.count >= batch.recordsMax
         for index in 0..<batch.count {
@@ -274,7 +266,7 @@ final class LaneRegistries {
     private func mustApplyFirst() -> Bool {
         for (partition, entry) in entries where isFull(entry) {
             if servedLanes.contains(partition) { return true }
-            if pausedLanes.insert(partition).inserted { consumer.pause([TopicPartition(topic, partition)]) }
+            if pausedLanes.insert(partition).inserted { reader.pause([TopicPartition(topic, partition)]) }
         }
         return false
     }
@@ -294,13 +286,13 @@ final class LaneRegistries {
         batch = RecordBatch(recordsMax: recordsMax, bytesMax: Self.batchBytesMax)
     }
 
-    /// Takes the end of a partition. A read-committed consumer ends where the oldest open transaction begins.
+    /// Takes the end of a partition. A read-committed reader ends where the oldest open transaction begins.
     /// The lane is complete only at the end of everything that was written.
     private func handleEnd(at offset: Int64, of place: TopicPartition) throws {
         guard let entry = entries[place.partition] else { return }
         entry.nextOffset = max(entry.nextOffset, offset)
         entry.completeUntil = .now()
-        guard let ends = consumer.knownWatermarks(of: place), entry.nextOffset >= ends.high else { return }
+        guard let ends = reader.knownWatermarks(of: place), entry.nextOffset >= ends.high else { return }
         if entry.lane.changesReportedFrom == .max { entry.lane.changesReportedFrom = offset }
         try finishRestore(of: entry, lane: place.partition)
         entry.isComplete = true
@@ -363,7 +355,7 @@ final class LaneRegistries {
 
     func closeAll() {
         batch.clear()
-        _ = consumer.close()
+        reader.close()
         for entry in entries.values { close(entry) }
         entries.removeAll()
     }

@@ -18,7 +18,7 @@ final class InsightRelay: Sendable {
         attempts = try LoopOwned(thread: "insight-relay") {
             RelayAttempts(
                 members: MembersReader(
-                    settings: environment.cluster.settings, topic: environment.layout.name(of: .members),
+                    cluster: environment.cluster, topic: environment.layout.name(of: .members),
                     on: $0.loop, log: context.log, metrics: context.metrics),
                 memberClient: MemberClient(on: $0.loop))
         }

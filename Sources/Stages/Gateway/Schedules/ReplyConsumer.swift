@@ -5,36 +5,33 @@ internal import RecordFormat
 internal import Schedules
 internal import Telemetry
 
-/// The Kafka consumer of the `ReplyReader`, confined to its thread. A consumer that fails is replaced by a new one,
+/// The reader of replies in the `ReplyReader`, confined to its thread. A reader that fails is replaced by a new one,
 /// which again starts at the end of the partition.
 final class ReplyConsumer: EventHandler {
     private static let requestMilliseconds = 2000
-    private static let closeMillisecondsMax = 500
     /// The time between two polls without records. Records arrive at once through `didBecomeReady`.
     private static let pollMilliseconds = 1000
     /// The records of one poll.
     private static let recordsMax = 1000
-    /// The time that the cluster may hold a fetch open. New records end it at once.
-    private static let fetchMilliseconds = 2000
 
     private let partition: TopicPartition
-    private let settings: KafkaSettings
+    private let cluster: Cluster
     private let context: ServiceContext
     /// Raised when the first consumer reads the partition.
     private let hasBegun: AtomicFlag
     private let onReplies: ([ScheduleReply]) -> Void
     private let loop: EventLoop
-    private let reader = JSONReader()
-    private var consumer: Consumer?
+    private let jsonReader = JSONReader()
+    private var topicReader: PartitionReader?
     private var batch = RecordBatch(recordsMax: ReplyConsumer.recordsMax)
     private var timer: LoopTimer?
 
     init(
-        _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext,
+        _ partition: TopicPartition, in cluster: Cluster, context: ServiceContext,
         hasBegun: AtomicFlag, onReplies: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
     ) {
         self.partition = partition
-        self.settings = settings
+        self.cluster = cluster
         self.context = context
         self.hasBegun = hasBegun
         self.onReplies = onReplies
@@ -43,29 +40,25 @@ final class ReplyConsumer: EventHandler {
         timer?.schedule(at: loop.now)
     }
 
-    /// Connects if needed and polls. The consumer must be polled regularly, also without records.
+    /// Connects if needed and polls. The reader must be polled regularly, also without records.
     private func poll() {
-        if consumer == nil { connect() }
+        if topicReader == nil { connect() }
         didBecomeReady(.readable)
         timer?.schedule(at: Instant.now().advanced(byMilliseconds: Self.pollMilliseconds))
     }
 
-    /// Makes a consumer that reads the partition from its end. After a failure the next poll tries again.
+    /// Makes a reader that reads the partition from its end. After a failure the next poll tries again.
     private func connect() {
-        var options = ConsumerOptions(membership: .manual)
-        // After an absence longer than the retention of replies, no request waits for the lost ones.
-        options.outOfRange = .earliest
-        options.fetchWaitMilliseconds = Self.fetchMilliseconds
         do {
-            let newConsumer = try Consumer(
-                settings: settings, options: options, name: "gateway-replies", log: context.log,
-                metrics: context.metrics)
-            let watermarks = try newConsumer.watermarks(
+            // After an absence longer than the retention of replies, no request waits for the lost ones.
+            let newReader = try cluster.makeReader(
+                of: partition.topic, outOfRange: .earliest, log: context.log, metrics: context.metrics)
+            let watermarks = try newReader.watermarks(
                 of: partition, withinMilliseconds: Self.requestMilliseconds)
             let start = PartitionStart(partition: partition, position: .offset(watermarks.high))
-            try newConsumer.assign(startingAt: [start])
-            try loop.register(newConsumer.descriptor, for: .readable, handler: self)
-            consumer = newConsumer
+            newReader.assign(startingAt: [start])
+            try loop.register(newReader.descriptor, for: .readable, handler: self)
+            topicReader = newReader
             hasBegun.raise()
         } catch {
             context.log.warning(
@@ -76,10 +69,12 @@ final class ReplyConsumer: EventHandler {
 
     /// Passes all replies on that have arrived. A record that is no reply is ignored.
     func didBecomeReady(_ readiness: Readiness) {
-        while let consumer {
-            let events = consumer.poll(into: &batch)
+        while let topicReader {
+            let events = topicReader.poll(into: &batch)
             let replies = (0..<batch.count).compactMap { index in
-                [UInt8](copying: batch[index].value).flatMap { try? ScheduleReply.decode($0, with: reader) }
+                [UInt8](copying: batch[index].value).flatMap {
+                    try? ScheduleReply.decode($0, with: jsonReader)
+                }
             }
             let wasEmpty = batch.isEmpty
             batch.clear()
@@ -99,11 +94,11 @@ final class ReplyConsumer: EventHandler {
     }
 
     private func disconnect() {
-        guard let consumer else { return }
-        loop.deregister(consumer.descriptor)
+        guard let topicReader else { return }
+        loop.deregister(topicReader.descriptor)
         batch.clear()
-        _ = consumer.close(withinMilliseconds: Self.closeMillisecondsMax)
-        self.consumer = nil
+        topicReader.close()
+        self.topicReader = nil
     }
 
     func loopWillEnd() {

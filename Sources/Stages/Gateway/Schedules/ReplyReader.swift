@@ -25,7 +25,7 @@ final class ReplyReader: Sendable {
         self.hasBegun = hasBegun
         consumer = try LoopOwned(thread: "replies") {
             ReplyConsumer(
-                partition, environment.cluster.settings, context: context, hasBegun: hasBegun,
+                partition, in: environment.cluster, context: context, hasBegun: hasBegun,
                 onReplies: onReplies, on: $0.loop)
         }
     }

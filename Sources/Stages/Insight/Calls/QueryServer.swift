@@ -37,9 +37,11 @@ final class QueryServer: Sendable {
         queryClient = try LoopOwned(thread: "insight-answers") {
             let topic = layout.name(of: .members)
             let members = MembersReader(
-                settings: kafka, topic: topic, on: $0.loop, log: context.log, metrics: context.metrics)
+                cluster: environment.cluster, topic: topic, on: $0.loop, log: context.log,
+                metrics: context.metrics)
             let announcer = try MemberAnnouncer(
-                settings: kafka, topic: topic, on: $0.loop, log: context.log, metrics: context.metrics)
+                cluster: environment.cluster, topic: topic, on: $0.loop, log: context.log,
+                metrics: context.metrics)
             return QueryClient(
                 localLanes: LaneReader(openLanes: openLanes, lanes: layout.lanes), members: members,
                 announcer: announcer, processName: processName,

@@ -11,8 +11,8 @@ extension InsightLoop {
 
     /// Asks for the first and the end offsets of partitions, and starts to read those whose offsets are known.
     func queryEndsAndStartReading(at now: Instant) {
-        endOffsets.submitDueQuery(at: now, with: endOffsetClient.submit)
-        for (query, result) in endOffsetClient.takeQueryResults() {
+        endOffsets.submitDueQuery(at: now, with: endOffsetQueries.submit)
+        for (query, result) in endOffsetQueries.takeResults() {
             for answer in endOffsets.handle(result, to: query, at: now) {
                 startReading(answer.partition, between: answer.ends)
             }

@@ -16,7 +16,6 @@ extension InsightLoop {
             if lanes[lane.partition] != nil { publishAsOf(lane) }
         }
         commitOffsets()
-        drainEndOffsetClient()
         metrics.lanes.set(Double(lanes.count))
         metrics.blockedLanes.set(Double(laneProblems.count))
         state.setReadinessProblems(readinessProblems)
@@ -33,12 +32,6 @@ extension InsightLoop {
             "lane \($0) waits until the ends of its topics are known"
         }
         return unopened + unread
-    }
-
-    /// Takes the errors and statistics of `endOffsetClient`, so that they do not pile up.
-    private func drainEndOffsetClient() {
-        var deliveries: [Delivery] = []
-        _ = endOffsetClient.collectDeliveries(into: &deliveries)
     }
 
     /// Publishes the time up to which the lane's figures are complete.

@@ -30,9 +30,9 @@ final class InsightLoop: ThreadLoop {
     let metrics: InsightMetrics
     let onStep: (InsightStep) -> Void
     let consumer: Consumer
-    /// The client that asks for the ends of partitions. It writes nothing. The consumer is not used for it,
-    /// because its requests would wait behind its fetches.
-    let endOffsetClient: Producer
+    /// The questions for the ends of partitions. The consumer is not used for them, because its requests wait behind
+    /// its fetches, up to half a second for each broker.
+    let endOffsetQueries: ClusterQueries
     let cluster: String
     let boot: BootID
     let directory: String
@@ -93,8 +93,7 @@ final class InsightLoop: ThreadLoop {
         consumer = try Consumer(
             settings: environment.cluster.settings, options: options, name: "insight", log: log,
             metrics: metrics)
-        endOffsetClient = try Producer(
-            settings: environment.cluster.settings, name: "insight-ends", log: log, metrics: metrics)
+        endOffsetQueries = try environment.cluster.makeQueries(log: log, metrics: metrics)
         guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
         else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")

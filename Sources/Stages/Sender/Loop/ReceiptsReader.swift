@@ -13,8 +13,7 @@ final class ReceiptsReader {
     /// Pause before the next query for ends, if the last one failed or receipts were deleted.
     private static let queryRetryMilliseconds = 5_000
 
-    private let consumer: Consumer
-    private let topic: String
+    private let topicReader: PartitionReader
     private let log: Log
     private let reader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 4 << 20)
@@ -26,13 +25,12 @@ final class ReceiptsReader {
     /// The lanes for which its answer counts.
     private var queriedLanes: Set<Int32> = []
 
-    init(_ consumer: Consumer, topic: String, log: Log) {
-        self.consumer = consumer
-        self.topic = topic
+    init(_ topicReader: PartitionReader, log: Log) {
+        self.topicReader = topicReader
         self.log = log
     }
 
-    var descriptor: Int32 { consumer.descriptor }
+    var descriptor: Int32 { topicReader.descriptor }
 
     /// Begins to read a lane. The answer to an earlier query does not count for it, because its receipts may end
     /// later now.
@@ -45,7 +43,7 @@ final class ReceiptsReader {
     func stop() {
         reading.forgetAll()
         queriedLanes = []
-        try? consumer.release()
+        topicReader.release()
     }
 
     /// Passes on new receipts, and the lanes whose receipts were read to the end. Returns whether there may be more at
@@ -57,7 +55,7 @@ final class ReceiptsReader {
         let wasIdle = reading.isIdle
         askForEnds(at: now)
         // It polls even if no lane is read. Otherwise late records keep the descriptor readable, and the loop awake.
-        let events = consumer.poll(into: &batch)
+        let events = topicReader.poll(into: &batch)
         for index in 0..<batch.count {
             let lane = batch[index].partition
             guard reading.accepts(lane: lane, at: batch[index].offset) else { continue }
@@ -72,8 +70,8 @@ final class ReceiptsReader {
         batch.clear()
         for event in events { try handle(event, at: now) }
         let ends = reading.takeEnded()
-        // If the consumer kept its partitions, it would fetch the receipts that this sender writes.
-        if !wasIdle, reading.isIdle { try consumer.release() }
+        // If the reader kept its partitions, it would fetch the receipts that this sender writes.
+        if !wasIdle, reading.isIdle { topicReader.release() }
         for end in ends { passEnd(end.lane, end.offset) }
         return isFull
     }
@@ -101,7 +99,8 @@ final class ReceiptsReader {
         guard !newLanes.isEmpty, now >= nextQuery else { return }
         // A query covers all lanes without an end. So only the answer to the newest query counts.
         queriedLanes = Set(reading.lanesWithoutEnd)
-        query = consumer.submit(.watermarks(queriedLanes.map { TopicPartition(topic, $0) }))
+        query = topicReader.submit(
+            .watermarks(queriedLanes.map { TopicPartition(topicReader.topic, $0) }))
     }
 
     private func endsAnswered(_ answer: OffsetQueryResult, at now: Instant) throws {
@@ -111,9 +110,10 @@ final class ReceiptsReader {
                 reading.begin(lane: partition.partition, low: ends.low, high: ends.high)
             }
             // The new assignment includes the new lanes, and the others continue at their positions.
-            try consumer.assign(
+            topicReader.assign(
                 startingAt: reading.starts.map {
-                    PartitionStart(partition: TopicPartition(topic, $0.lane), position: .offset($0.offset))
+                    PartitionStart(
+                        partition: TopicPartition(topicReader.topic, $0.lane), position: .offset($0.offset))
                 })
         case .failed(let partitions, let error):
             if error.code.isAccessRefused { throw error }
@@ -126,5 +126,5 @@ final class ReceiptsReader {
         }
     }
 
-    func close() { _ = consumer.close() }
+    func close() { topicReader.close() }
 }

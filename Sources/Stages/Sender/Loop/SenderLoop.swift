@@ -134,24 +134,20 @@ final class SenderLoop: IterationHook {
         topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name(of: $0.topic), $0) })
         let kafka = environment.cluster.settings
         let (log, registry) = (context.log, context.metrics)
-        func makeConsumer(of queue: String, _ options: ConsumerOptions) throws -> Consumer {
-            try Consumer(
-                settings: kafka, options: options, name: "sender-\(queue)-\(number)", log: log,
-                metrics: registry)
-        }
         let groupOptions = settings.options(
             .group(
                 layout.prefix + Self.group,
                 instanceID: environment.identity(of: SenderService.name, loop: number),
                 topics: JobTopic.allCases.map { layout.name(of: $0.topic) }))
-        consumer = try makeConsumer(of: "jobs", groupOptions)
-        let readerOptions = ConsumerOptions(membership: .manual)
+        consumer = try Consumer(
+            settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log, metrics: registry
+        )
         receipts = ReceiptsReader(
-            try makeConsumer(of: "receipts", readerOptions), topic: layout.name(of: .receipts), log: log)
-        var supersededOptions = readerOptions
-        supersededOptions.outOfRange = .earliest
-        superseded = try SupersededReader(
-            makeConsumer(of: "superseded", supersededOptions), topic: layout.name(of: .superseded))
+            try environment.cluster.makeReader(of: layout.name(of: .receipts), log: log, metrics: registry),
+            log: log)
+        superseded = SupersededReader(
+            try environment.cluster.makeReader(
+                of: layout.name(of: .superseded), outOfRange: .earliest, log: log, metrics: registry))
         writer = try SenderWriter(layout, metrics: metrics) {
             try Producer(settings: kafka, name: "sender-\(number)", log: log, metrics: registry)
         }

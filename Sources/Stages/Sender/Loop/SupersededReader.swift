@@ -6,28 +6,27 @@ internal import Sends
 /// The reader of `superseded`: the newest versions of groups, and the cancelled sends. It reads from the beginning and
 /// never ends. It is used on the thread of its loop only.
 final class SupersededReader {
-    private let consumer: Consumer
-    private let partition: TopicPartition
-    private let reader = JSONReader()
+    private let topicReader: PartitionReader
+    private let jsonReader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 1 << 20)
     /// Whether it has reached the end once.
     private(set) var isComplete = false
 
-    init(_ consumer: Consumer, topic: String) throws {
-        self.consumer = consumer
-        partition = TopicPartition(topic, 0)
-        try consumer.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
+    init(_ topicReader: PartitionReader) {
+        self.topicReader = topicReader
+        let partition = TopicPartition(topicReader.topic, 0)
+        topicReader.assign(startingAt: [PartitionStart(partition: partition, position: .beginning)])
     }
 
-    var descriptor: Int32 { consumer.descriptor }
+    var descriptor: Int32 { topicReader.descriptor }
 
     /// Passes on new records. Returns whether there may be more at once.
     func poll(_ passRecord: (SupersededVersions) -> Void) throws -> Bool {
-        let events = consumer.poll(into: &batch)
+        let events = topicReader.poll(into: &batch)
         for index in 0..<batch.count {
             // A malformed record is skipped. Only the planner writes this topic.
             guard let bytes = [UInt8](copying: batch[index].value),
-                let versions = try? SupersededVersions.decode(bytes, with: reader)
+                let versions = try? SupersededVersions.decode(bytes, with: jsonReader)
             else { continue }
             passRecord(versions)
         }
@@ -43,5 +42,5 @@ final class SupersededReader {
         return isFull
     }
 
-    func close() { _ = consumer.close() }
+    func close() { topicReader.close() }
 }

@@ -89,9 +89,8 @@ package final class StageClients<Decider: StageDecider> {
                 definition: configuration.view,
                 directory: environment.stateDirectory(of: configuration.stage),
                 limits: configuration.viewLimits,
-                kafka: kafka, name: "\(configuration.group)-\(configuration.view.table)", log: log,
-                metrics: processMetrics,
-                viewMetrics: metrics.views, time: context.time),
+                in: environment.cluster, log: log, metrics: processMetrics, viewMetrics: metrics.views,
+                time: context.time),
             writer: NonTransactionalWriter(
                 kafka: kafka, layout: layout, name: "\(configuration.group)-plain", log: log,
                 metrics: processMetrics),

@@ -12,7 +12,7 @@ extension TopicViews {
     package func read(waitMilliseconds: Int32 = 0) throws -> [Int32] {
         readCount = 0
         if diskFull != nil { return [] }
-        let events = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
+        let events = reader.poll(into: &batch, waitMilliseconds: waitMilliseconds)
         readCount = batch.count
         var changedPartitions = try bufferRecords()
         let result = try handle(events)
@@ -80,12 +80,12 @@ extension TopicViews {
 
     /// Whether a view has read everything that was written.
     ///
-    /// A read-committed consumer ends where the oldest open transaction begins. Records that the previous owner of the
-    /// partition committed can lie behind that point, if their commit marker is late. So the end that the consumer
+    /// A read-committed reader ends where the oldest open transaction begins. Records that the previous owner of the
+    /// partition committed can lie behind that point, if their commit marker is late. So the end that the reader
     /// reports is not enough.
     private func isComplete(_ partition: Int32) -> Bool {
         guard overlays[partition] != nil, let view = openViews[partition], view.pendingRowCount == 0,
-            let ends = consumer.knownWatermarks(of: view.topicPartition), view.appliedOffset >= ends.high
+            let ends = reader.knownWatermarks(of: view.topicPartition), view.appliedOffset >= ends.high
         else { return false }
         overlays[partition]?.forgetLostRows(at: time.now())
         return true
@@ -120,7 +120,7 @@ extension TopicViews {
     /// such a file looks as old as its last record, and the next start rebuilds it without need.
     package func confirmFreshness() {
         let partitions = overlays.keys.compactMap { openViews[$0]?.topicPartition }
-        if !partitions.isEmpty { endsQuery = consumer.submit(.watermarks(partitions)) }
+        if !partitions.isEmpty { endsQuery = reader.submit(.watermarks(partitions)) }
     }
 
     private func confirmFreshness(from ends: [TopicPartition: Watermarks]) throws {

@@ -13,7 +13,7 @@ package protocol TopicViewsOwner: AnyObject {
     func viewsDidReach(_ step: TopicViews.Step)
 }
 
-/// The views of one compacted topic, one for each partition of a loop, and the consumer that reads the topic for them.
+/// The views of one compacted topic, one for each partition of a loop, and the reader of the topic.
 /// A view is a copy of a partition in a file (`TopicView`). Beside each view is an overlay with the rows that the loop
 /// has committed and the view has not read back. Pinned to the loop's thread.
 ///
@@ -25,15 +25,6 @@ package final class TopicViews {
 
     /// The pause before a full disk is tried again.
     static let retryMilliseconds = 1000
-    /// The size of the records that the consumer fetches ahead. Small records take several times as much memory.
-    private static let prefetchKibibytesMax = 8192
-    /// The most kibibytes, still compressed, of one partition in a broker's answer. So an answer holds records of
-    /// several partitions.
-    private static let partitionKibibytesMax = 256
-    /// The most kibibytes of one broker's answer, still compressed. It bounds the answers of many partitions.
-    private static let fetchKibibytesMax = 4096
-    /// The longest wait of a fetch for new records. These fetches are most of the cost of an idle Flotilla.
-    private static let fetchMilliseconds = 250
     /// The number of records that one iteration reads and writes. During this time all other work of the loop waits.
     private static let recordsMax = 3000
     /// The size of the records that one iteration reads.
@@ -49,7 +40,7 @@ package final class TopicViews {
     let boot: BootID
     /// The cluster's id. A file of another cluster is discarded.
     let cluster: String
-    let consumer: Consumer
+    let reader: PartitionReader
     let log: Log
     let time: StageTime
     let metrics: TopicViewMetrics
@@ -73,12 +64,10 @@ package final class TopicViews {
     /// - Parameters:
     ///   - directory: the parent of the views' directories. A view's directory has the table's name and the
     ///     partition's number.
-    ///   - name: the consumer's name in metrics.
     package init(
         definition: TopicViewDefinition, directory: String, limits: EnvironmentLimits,
-        kafka: KafkaSettings,
-        name: String,
-        log: Log, metrics: Metrics, viewMetrics: TopicViewMetrics, time: StageTime
+        in kafkaCluster: Kafka.Cluster, log: Log, metrics: Metrics, viewMetrics: TopicViewMetrics,
+        time: StageTime
     ) throws {
         self.definition = definition
         self.directory = directory
@@ -87,14 +76,8 @@ package final class TopicViews {
         self.time = time
         self.metrics = viewMetrics
         boot = try BootID.current()
-        var options = ConsumerOptions(membership: .manual)
-        options.prefetchKibibytesMax = Self.prefetchKibibytesMax
-        options.partitionKibibytesMax = Self.partitionKibibytesMax
-        options.fetchKibibytesMax = Self.fetchKibibytesMax
-        // An empty partition reports its end after one fetch wait, and a start waits for these ends.
-        options.fetchWaitMilliseconds = Self.fetchMilliseconds
-        consumer = try Consumer(settings: kafka, options: options, name: name, log: log, metrics: metrics)
-        guard let cluster = consumer.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
+        reader = try kafkaCluster.makeReader(of: definition.topic, log: log, metrics: metrics)
+        guard let cluster = reader.clusterID(withinMilliseconds: TransactionRunner.startMillisecondsMax)
         else {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
@@ -102,7 +85,7 @@ package final class TopicViews {
     }
 
     /// A file descriptor that is readable while records wait.
-    package var descriptor: Int32 { consumer.descriptor }
+    package var descriptor: Int32 { reader.descriptor }
 
     /// The view of a partition. Nil if its file is not open.
     package subscript(partition: Int32) -> TopicView? { openViews[partition] }
@@ -123,14 +106,14 @@ package final class TopicViews {
     package func startReading(_ numbers: some Collection<Int32>) throws {
         try writeRepeatedRows()
         overlays = Dictionary(uniqueKeysWithValues: numbers.map { ($0, Overlay()) })
-        try consumer.assign(startingAt: numbers.compactMap { openViews[$0]?.startPosition })
+        reader.assign(startingAt: numbers.compactMap { openViews[$0]?.startPosition })
     }
 
     /// Stops reading, because all partitions were revoked or lost. The files stay open.
     package func releaseAll() throws {
         try writeRepeatedRows()
         overlays = [:]
-        try? consumer.release()
+        reader.release()
     }
 
     // MARK: Overlays
@@ -163,11 +146,11 @@ package final class TopicViews {
 
     // MARK: Closing
 
-    /// Closes the consumer and all files.
+    /// Closes the reader and all files.
     package func closeAll() throws {
         try writeRepeatedRows()
         batch.clear()
-        _ = consumer.close()
+        reader.close()
         for view in openViews.values { close(view) }
         openViews.removeAll()
     }

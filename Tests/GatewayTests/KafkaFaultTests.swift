@@ -52,6 +52,35 @@ struct KafkaFaultTests {
         await bench.stop()
     }
 
+    @Test func `requests get 503 as soon as all brokers are lost, long before their records time out`()
+        async throws
+    {
+        let (bench, cluster) = try await bench { $0.limits.acknowledgeMilliseconds = 60_000 }
+        try await bench.startAndWait()
+        #expect(try await bench.post(heartbeat()).status == 202)
+        // The broker holds the record when it stops.
+        cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
+        async let waiting = bench.post(heartbeat())
+        try await eventually("a request in flight") {
+            bench.metrics.render().contains("flotilla_gateway_in_flight 1")
+        }
+        let lostAt = Instant.now()
+        cluster.takeDown(broker: 1)
+        let answer = try await waiting
+        #expect(answer.status == 503 && answer.code == "not_stored")
+        #expect(Int(answer.header("Retry-After") ?? "").map { (1...5).contains($0) } == true)
+        let later = try await bench.post(heartbeat())
+        #expect(later.status == 503 && later.code == "kafka_unreachable")
+        #expect(Int(later.header("Retry-After") ?? "").map { (1...5).contains($0) } == true)
+        // Two to three seconds, and more on a busy machine.
+        #expect(Instant.now().milliseconds(since: lostAt) < 30_000)
+        cluster.setRoundTripTime(ofBroker: 1, milliseconds: 0)
+        cluster.bringUp(broker: 1)
+        try await eventually("acceptance") { try await bench.post(heartbeat()).status == 202 }
+        #expect(bench.failures.withLock { $0 }.isEmpty)
+        await bench.stop()
+    }
+
     @Test func `a record that the cluster refuses is not accepted, and the next one is`() async throws {
         let (bench, cluster) = try await bench()
         try await bench.startAndWait()
@@ -69,7 +98,8 @@ struct KafkaFaultTests {
             $0.limits.acknowledgeMilliseconds = 4000
         }
         try await bench.startAndWait()
-        cluster.takeDown(broker: 1)
+        // The broker stays connected and does not answer. If it was down, all requests would be refused.
+        cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
         try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
             for _ in 0..<12 { group.addTask { try await bench.post(heartbeat()) } }
             var codes: [String] = []

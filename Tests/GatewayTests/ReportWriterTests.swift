@@ -23,10 +23,18 @@ struct ReportWriterTests {
         return (HTTPReply(slot: slot), slot)
     }
 
+    private func makeHealth(on cluster: MockCluster, context: ServiceContext) throws -> KafkaHealth {
+        let queries = try Cluster(settings: KafkaSettings(brokers: cluster.brokers)).makeQueries(
+            log: .silent, metrics: context.metrics)
+        return try KafkaHealth(queries, topic: "reports")
+    }
+
     @Test func `a failed producer is replaced, and its requests get 503`() async throws {
         let cluster = try #require(MockCluster(brokers: 1))
         cluster.createTopic(named: "reports", partitions: 4)
         let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
+        let kafkaHealth = try makeHealth(on: cluster, context: context)
+        defer { kafkaHealth.stop() }
         let writer = try await onThread {
             try ReportWriter(
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
@@ -34,7 +42,7 @@ struct ReportWriterTests {
                 pendingLimit: PendingRequestLimit(limits: GatewayLimits()),
                 context: context,
                 metrics: GatewayMetrics(context.metrics),
-                clock: GatewayClock(), onAcknowledgement: {})
+                clock: GatewayClock(), kafkaHealth: kafkaHealth)
         }
         cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
         let (first, slot) = makeReply()
@@ -64,12 +72,14 @@ struct ReportWriterTests {
         cluster.createTopic(named: "reports", partitions: 4)
         let context = ServiceContext(log: .silent, metrics: Metrics()) { Issue.record("it gave up: \($0)") }
         let pendingLimit = PendingRequestLimit(limits: GatewayLimits())
+        let kafkaHealth = try makeHealth(on: cluster, context: context)
+        defer { kafkaHealth.stop() }
         let writer = try await onThread {
             try ReportWriter(
                 KafkaSettings(brokers: cluster.brokers), topic: "reports", sealingKeys: nil,
                 limits: GatewayLimits(), rates: CallerRates(limits: GatewayLimits()),
                 pendingLimit: pendingLimit, context: context, metrics: GatewayMetrics(context.metrics),
-                clock: GatewayClock(), onAcknowledgement: {})
+                clock: GatewayClock(), kafkaHealth: kafkaHealth)
         }
         await writer.stop(by: .now())
         let (reply, slot) = makeReply()

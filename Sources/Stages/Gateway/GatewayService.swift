@@ -105,18 +105,18 @@ package final class GatewayService: Stage {
         let rates = CallerRates(limits: settings.limits)
         metrics.observePending(of: pendingLimit)
         let kafkaHealth = try KafkaHealth(
-            settings: environment.cluster.settings, topic: environment.layout.name(of: .reports),
-            metrics: context.metrics)
+            environment.cluster.makeQueries(log: context.log, metrics: context.metrics),
+            topic: environment.layout.name(of: .reports))
         undo.append { kafkaHealth.stop() }
         let writer = try ReportWriter(
             environment.cluster.settings, topic: environment.layout.name(of: .reports),
             sealingKeys: environment.sealingKeys, limits: settings.limits, rates: rates,
             pendingLimit: pendingLimit, context: context, metrics: metrics, clock: clock,
-            onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
+            kafkaHealth: kafkaHealth)
         undo.append { await writer.stop(by: .now()) }
         let worker = try RequestWorker(
             environment, limits: settings.limits, pendingLimit: pendingLimit, context: context,
-            metrics: metrics, clock: clock, onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
+            metrics: metrics, clock: clock, kafkaHealth: kafkaHealth)
         undo.append { await worker.stop(by: .now()) }
         let lookup = try SendLookup(
             cluster: environment.cluster, layout: environment.layout, context: context)

@@ -1,58 +1,88 @@
 internal import Kafka
 internal import Lifecycle
-internal import Telemetry
 
-/// The time of Kafka's last answer to this gateway, which shows whether Kafka is reachable. A thread asks the cluster
-/// regularly, and every acknowledgement also counts as an answer.
+/// Whether Kafka answers this gateway. A thread asks the cluster regularly, and every acknowledgement also counts as
+/// an answer. If a producer reports that it has lost all brokers, the thread asks at once. Without an answer Kafka
+/// counts as lost, until it answers again.
 final class KafkaHealth: Sendable {
     private static let probeMillisecondsMax = 2000
+    /// The longest wait for the answer after a producer has lost all brokers.
+    static let confirmationMillisecondsMax = 1000
     private static let pauseMilliseconds = 3000
-    /// The pause until the first answer, so that the gateway is ready soon.
-    private static let firstPauseMilliseconds = 100
+    /// The pause until the first answer, and while Kafka is lost, so that the gateway is ready soon.
+    private static let shortPauseMilliseconds = 100
 
-    private let lastAnswerAt: TracedLock<Instant?>
+    private enum State {
+        case unknown
+        case answered(at: Instant)
+        case lost
+    }
+
+    private let state: TracedLock<State>
     private let probe: LoopOwned<HealthProbe>
 
-    init(settings: KafkaSettings, topic: String, metrics: Metrics) throws {
-        let lastAnswerAt = TracedLock(Instant?.none)
-        let admin = try AdminClient(settings: settings, name: "gateway-reach", log: .silent, metrics: metrics)
-        self.lastAnswerAt = lastAnswerAt
+    init(_ queries: ClusterQueries, topic: String) throws {
+        let state = TracedLock(State.unknown)
+        self.state = state
         probe = try LoopOwned(thread: "kafka reach") {
-            HealthProbe(admin: admin, topic: topic, lastAnswerAt: lastAnswerAt, on: $0.loop)
+            HealthProbe(queries, topic: topic, state: state, on: $0.loop)
         }
     }
 
     func stop() { probe.stop { $0.cancel() } }
 
-    func recordAnswer(at now: Instant) { lastAnswerAt.withLock { $0 = now } }
+    func recordAnswer(at now: Instant) { state.withLock { $0 = .answered(at: now) } }
+
+    /// Asks the cluster now. A producer has lost all brokers.
+    func confirmLoss() { probe.execute { $0.confirmLoss() } }
 
     func isReachable(at now: Instant) -> Bool {
-        guard let answeredAt = lastAnswerAt.withLock({ $0 }) else { return false }
-        return now.milliseconds(since: answeredAt) < GatewayLimits.kafkaSilenceMillisecondsMax
+        switch state.withLock({ $0 }) {
+        case .unknown, .lost: false
+        case .answered(let answeredAt):
+            now.milliseconds(since: answeredAt) < GatewayLimits.kafkaSilenceMillisecondsMax
+        }
     }
 
-    /// The regular request to the cluster. It blocks its loop, which has no other work.
+    /// Whether all brokers are lost. Then no record is stored within its time.
+    var isLost: Bool { if case .lost = state.withLock({ $0 }) { true } else { false } }
+
+    /// The requests to the cluster. They block its loop, which has no other work.
     private final class HealthProbe {
-        private let admin: AdminClient
+        private let queries: ClusterQueries
         private let topic: String
-        private let lastAnswerAt: TracedLock<Instant?>
+        private let state: TracedLock<State>
         private var timer: LoopTimer?
 
-        init(admin: AdminClient, topic: String, lastAnswerAt: TracedLock<Instant?>, on loop: EventLoop) {
-            self.admin = admin
+        init(_ queries: ClusterQueries, topic: String, state: TracedLock<State>, on loop: EventLoop) {
+            self.queries = queries
             self.topic = topic
-            self.lastAnswerAt = lastAnswerAt
+            self.state = state
             timer = LoopTimer(on: loop) { [unowned self] in probe() }
             timer?.schedule(at: loop.now)
         }
 
         private func probe() {
-            if (try? admin.describe(topic, withinMilliseconds: KafkaHealth.probeMillisecondsMax)) != nil {
-                lastAnswerAt.withLock { $0 = .now() }
-            }
-            let hasAnswered = lastAnswerAt.withLock { $0 } != nil
-            let pause = hasAnswered ? KafkaHealth.pauseMilliseconds : KafkaHealth.firstPauseMilliseconds
+            _ = ask(withinMilliseconds: KafkaHealth.probeMillisecondsMax)
+            let pause =
+                if case .answered = state.withLock({ $0 }) {
+                    KafkaHealth.pauseMilliseconds
+                } else {
+                    KafkaHealth.shortPauseMilliseconds
+                }
             timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
+        }
+
+        func confirmLoss() {
+            guard !ask(withinMilliseconds: KafkaHealth.confirmationMillisecondsMax) else { return }
+            state.withLock { $0 = .lost }
+            timer?.schedule(at: .now())
+        }
+
+        private func ask(withinMilliseconds limit: Int) -> Bool {
+            guard queries.doesAnswer(aboutTopic: topic, withinMilliseconds: limit) else { return false }
+            state.withLock { $0 = .answered(at: .now()) }
+            return true
         }
 
         func cancel() { timer?.cancel() }

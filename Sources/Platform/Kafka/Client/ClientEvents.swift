@@ -18,6 +18,8 @@ final class ClientEvents {
     // These two are used only on the polling thread.
     let groupEvents = GroupEvents()
     let metrics: ClientMetrics
+    /// Whether the library has reported, since this was last taken, that no broker is connected.
+    private var hasLostAllBrokers = false
 
     init(log: Log, metrics: ClientMetrics) {
         self.log = log
@@ -49,6 +51,7 @@ final class ClientEvents {
     /// Counts and logs an error. A fatal error means that the client must be replaced.
     func reportError(_ code: KafkaErrorCode, text: String, isFatal: Bool) {
         metrics.countError(code, isFatal: isFatal)
+        if code == .allBrokersDown { hasLostAllBrokers = true }
         if code.isAccessRefused {
             log.error(
                 "kafka refuses access to this client", .field("code", code.name), .field("text", text),
@@ -59,6 +62,13 @@ final class ClientEvents {
         } else {
             log.warning("kafka trouble", .field("code", code.name), .field("text", text))
         }
+    }
+
+    /// Returns whether the library has reported the loss of all brokers since the last call. A single broker
+    /// that closes an idle connection counts as such a loss.
+    func takeLossOfAllBrokers() -> Bool {
+        defer { hasLostAllBrokers = false }
+        return hasLostAllBrokers
     }
 
     fileprivate func updateStatistics(json: UnsafeRawBufferPointer) {

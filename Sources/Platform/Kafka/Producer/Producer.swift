@@ -44,6 +44,14 @@ package final class Producer: Sendable {
     /// The error after which the producer must be rebuilt, if there was one.
     package var fatalError: KafkaError? { client.fatalError }
 
+    /// Returns whether the library has reported since the last call that no broker is connected. This is a
+    /// suspicion: the connection to a single broker may only have been idle. Call it on the thread that
+    /// collects deliveries.
+    package func takeLossOfAllBrokers() -> Bool { client.events.takeLossOfAllBrokers() }
+
+    /// Gives up the records in the queue. Their deliveries never come. The client ends in the background.
+    package func abandon() { client.endInBackground() }
+
     /// Returns the watermarks. Waits for the leader's answer. A consumer's query waits behind its own
     /// fetches, up to half a second for each partition. A producer's query does not.
     package func watermarks(

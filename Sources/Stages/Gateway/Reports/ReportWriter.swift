@@ -14,18 +14,17 @@ final class ReportWriter: Sendable {
 
     /// - Parameters:
     ///   - sealingKeys: The keys for tokens. Nil writes tokens in clear text.
-    ///   - onAcknowledgement: Runs after each acknowledgement from Kafka.
     init(
         _ settings: KafkaSettings, topic: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
         rates: CallerRates, pendingLimit: PendingRequestLimit, context: ServiceContext,
         metrics: GatewayMetrics,
-        clock: GatewayClock, onAcknowledgement: @escaping @Sendable () -> Void
+        clock: GatewayClock, kafkaHealth: KafkaHealth
     ) throws {
         self.pendingLimit = pendingLimit
         processor = try LoopOwned(thread: "gateway") {
             let sharedProducer = try SharedProducer<ReportProcessor.PendingBody>(
                 settings: settings, topicNames: [topic], limits: limits, on: $0.loop, context: context,
-                clock: clock, onAcknowledgement: onAcknowledgement)
+                clock: clock, kafkaHealth: kafkaHealth)
             return try ReportProcessor(
                 ReportValidator(sealingKeys: sealingKeys), sharedProducer, limits: limits, rates: rates,
                 pendingLimit: pendingLimit, metrics: metrics, on: $0.loop)

@@ -14,11 +14,10 @@ final class RequestWorker: Sendable {
     private let startStored = AtomicFlag()
     private let processor: LoopOwned<RequestProcessor>
 
-    /// - Parameter onAcknowledgement: Runs after each acknowledgement from Kafka.
     init(
         _ environment: StageEnvironment, limits: GatewayLimits, pendingLimit: PendingRequestLimit,
         context: ServiceContext, metrics: GatewayMetrics, clock: GatewayClock,
-        onAcknowledgement: @escaping @Sendable () -> Void
+        kafkaHealth: KafkaHealth
     ) throws {
         self.pendingLimit = pendingLimit
         processor = try LoopOwned(thread: "gateway-requests") { [startStored] owner in
@@ -26,7 +25,7 @@ final class RequestWorker: Sendable {
                 settings: environment.cluster.settings,
                 topicNames: OutgoingRecord.Destination.allCases.map { environment.layout.name(of: $0.topic) },
                 limits: limits, on: owner.loop, context: context, clock: clock,
-                onAcknowledgement: onAcknowledgement)
+                kafkaHealth: kafkaHealth)
             return try RequestProcessor(
                 owner, environment, sharedProducer: sharedProducer, pendingLimit: pendingLimit,
                 metrics: metrics, clock: clock, startStored: startStored)

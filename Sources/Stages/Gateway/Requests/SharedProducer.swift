@@ -3,7 +3,8 @@ internal import Lifecycle
 internal import Telemetry
 
 /// One Kafka producer for the records of many requests. A request is settled when all in-sync replicas have all
-/// of its records, or when one of them was not stored or may not be. Confined to its loop.
+/// of its records, or when one of them was not stored or may not be. If Kafka is lost, all waiting requests are settled
+/// at once. Confined to its loop.
 final class SharedProducer<Request>: EventHandler {
     private static var tickMilliseconds: Int { 1000 }
 
@@ -11,7 +12,7 @@ final class SharedProducer<Request>: EventHandler {
     private let context: ServiceContext
     private let makeProducer: () throws -> Producer
     private let topicNames: [String]
-    private let onAcknowledgement: () -> Void
+    private let kafkaHealth: KafkaHealth
     private let clock: GatewayClock
     /// Receives each request once, when it is settled.
     var onSettled: (Request, _ isStored: Bool) -> Void = { _, _ in }
@@ -25,10 +26,9 @@ final class SharedProducer<Request>: EventHandler {
 
     /// - Parameters:
     ///   - topics: Topic names with their prefix. A record names its topic by the index in this list.
-    ///   - onAcknowledgement: Runs after each acknowledgement from Kafka.
     init(
         settings: KafkaSettings, topicNames: [String], limits: GatewayLimits, on loop: EventLoop,
-        context: ServiceContext, clock: GatewayClock, onAcknowledgement: @escaping () -> Void
+        context: ServiceContext, clock: GatewayClock, kafkaHealth: KafkaHealth
     ) throws {
         var options = ProducerOptions()
         options.lingerMilliseconds = limits.lingerMilliseconds
@@ -42,7 +42,7 @@ final class SharedProducer<Request>: EventHandler {
         self.topicNames = topicNames
         self.loop = loop
         self.context = context
-        self.onAcknowledgement = onAcknowledgement
+        self.kafkaHealth = kafkaHealth
         self.clock = clock
         let producer = try makeProducer()
         self.producer = producer
@@ -87,7 +87,7 @@ final class SharedProducer<Request>: EventHandler {
                 context.log.error(
                     "kafka refuses the gateway's records", .field("code", code.name),
                     .field("remedy", code.remedy))
-            case .unusable(let code): return replaceProducer(after: code)
+            case .unusable(let code): return replaceFailedProducer(after: code)
             }
             // The queued records settle through their deliveries. The others were never sent.
             return reportSettled(pending.settle(tag: tag, records: count - record, isStored: false))
@@ -97,21 +97,38 @@ final class SharedProducer<Request>: EventHandler {
     private func tick() {
         timer?.schedule(at: loop.now.advanced(byMilliseconds: Self.tickMilliseconds))
         didBecomeReady(.readable)
-        if let error = producer.fatalError { replaceProducer(after: error.code) }
+        if let error = producer.fatalError { replaceFailedProducer(after: error.code) }
+        abandonRequestsIfKafkaIsLost()
         onTick(Array(pending.requests))
     }
 
     func didBecomeReady(_ readiness: Readiness) {
         while producer.collectDeliveries(into: &deliveries) {}
         settleDeliveries()
+        if producer.takeLossOfAllBrokers() { kafkaHealth.confirmLoss() }
     }
 
-    /// Replaces the failed producer. It is unknown whether the waiting records are stored, so their clients
-    /// must retry. Open connections stay open.
-    private func replaceProducer(after code: KafkaErrorCode) {
+    /// Settles the requests that wait while no broker answers. Otherwise their clients would wait until the
+    /// records time out. The records that wait in the producer go with it. If they stayed, the next requests would
+    /// wait behind them.
+    private func abandonRequestsIfKafkaIsLost() {
+        guard kafkaHealth.isLost, pending.count > 0 else { return }
+        context.log.warning(
+            "no broker answers; the waiting requests get 503", .field("requests", pending.count))
+        replaceProducer()
+    }
+
+    private func replaceFailedProducer(after code: KafkaErrorCode) {
         context.log.warning("the producer failed and was replaced", .field("code", code.name))
+        replaceProducer()
+    }
+
+    /// Replaces the producer. It is unknown whether the waiting records are stored, so their clients must retry. Open
+    /// connections stay open.
+    private func replaceProducer() {
         let abandoned = pending.removeAll()
         loop.deregister(producer.descriptor)
+        producer.abandon()
         do {
             producer = try makeProducer()
             topics = try topicNames.map { try producer.topic(named: $0) }
@@ -125,7 +142,7 @@ final class SharedProducer<Request>: EventHandler {
     private func settleDeliveries() {
         var deliveries: [Delivery] = []
         swap(&deliveries, &self.deliveries)
-        if deliveries.contains(where: \.isStored) { onAcknowledgement() }
+        if deliveries.contains(where: \.isStored) { kafkaHealth.recordAnswer(at: .now()) }
         // One stamp is enough: the newest of the batch.
         if let stamp = deliveries.compactMap(\.brokerTimestamp).max() { clock.observe(stamp: stamp) }
         for delivery in deliveries {

@@ -22,6 +22,8 @@ package struct FanOutSettings: OperatorSettings {
     /// The size, still compressed, that one partition can take in a broker's answer. So an answer holds
     /// records of several partitions.
     package var partitionKibibytesMax = 256
+    /// The size, still compressed, of one broker's answer.
+    package var fetchKibibytesMax = 4096
     /// The same limit for a lane's expansions. It is about the amount that the expander reads ahead of a
     /// lane. The expander would discard any further records, while other lanes wait for them and fall behind.
     package var laneKibibytesMax = 32

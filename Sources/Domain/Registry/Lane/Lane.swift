@@ -101,8 +101,11 @@ package final class Lane {
         self.changesReportedFrom = changesReportedFrom
     }
 
+    /// The size of the uncommitted changes.
+    package var pendingByteCount: Int { pendingChanges.byteCount + repeatedChanges.byteCount }
+
     /// Whether the uncommitted changes reached their limit.
-    package var isFull: Bool { pendingChanges.byteCount + repeatedChanges.byteCount >= Self.pendingBytesMax }
+    package var isFull: Bool { pendingByteCount >= Self.pendingBytesMax }
 
     /// Takes the next record of the topic. The next commit writes it. A record that the tables already
     /// contain may come again and changes nothing.

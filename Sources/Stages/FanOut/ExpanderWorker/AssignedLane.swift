@@ -94,8 +94,8 @@ final class AssignedLane: AssignedPartition {
     var subscriptionWalk = SubscriptionWalk.at(Lane.GroupCursor())
     /// The expander of the lane. It is made when the views are open.
     var worker: LaneWorker?
-    /// Whether the normal topic is paused until some of its requests are done.
-    var isPaused = false
+    /// The topics that are paused until some of their requests are done.
+    var pausedTopics: Set<ExpanderInputTopic> = []
 
     init(partition: Int32, assignedAt now: Instant) {
         self.partition = partition
@@ -120,7 +120,7 @@ final class AssignedLane: AssignedPartition {
         hasReadScopes = false
         subscriptionWalk = .at(Lane.GroupCursor())
         worker = nil
-        isPaused = false
+        pausedTopics = []
     }
 }
 

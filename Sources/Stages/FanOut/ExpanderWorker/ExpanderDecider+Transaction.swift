@@ -54,11 +54,11 @@ private struct LanePageLimit {
 extension ExpanderDecider {
     /// The most requests of one lane in a transaction.
     private static let requestsMax = 1000
-    /// The most requests of a lane's normal topic that are read ahead. Above it, or above `bytesAheadMax`,
-    /// the lane is paused. The limit is one transaction, because a pause discards prefetched records and they
-    /// are fetched again.
+    /// The most requests of one topic of a lane that are read ahead. Above it, or above `bytesAheadMax`, the
+    /// topic of the lane is paused. The limit is one transaction, because a pause discards prefetched records
+    /// and they are fetched again.
     private static let requestsAheadMax = requestsMax
-    private static let bytesAheadMax = 1 << 20
+    static let bytesAheadMax = 1 << 20
     /// The number of requests that a lane handles before the next lane's turn.
     private static let requestsPerTurn = 16
     /// The least cost of a request, in tokens.
@@ -91,9 +91,11 @@ extension ExpanderDecider {
             }
         }
         batch.markAllTaken()
-        for lane in assignedLanes where lane.isServing && !lane.isPaused && hasReadAhead(in: lane) {
-            lane.isPaused = true
-            stage.consumer.pause([topicPartition(of: .normal, number: lane.partition)])
+        for lane in assignedLanes where lane.isServing {
+            for topic in ExpanderInputTopic.allCases
+            where hasReadAhead(of: topic, in: lane) && lane.pausedTopics.insert(topic).inserted {
+                stage.consumer.pause([topicPartition(of: topic, number: lane.partition)])
+            }
         }
     }
 
@@ -123,8 +125,8 @@ extension ExpanderDecider {
         stage.topicPartition(of: topic.name, number: partition)
     }
 
-    private func hasReadAhead(in lane: AssignedLane) -> Bool {
-        let queue = lane.queues[.normal]
+    private func hasReadAhead(of topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
+        let queue = lane.queues[topic]
         return queue.count >= Self.requestsAheadMax || queue.byteCount >= Self.bytesAheadMax
     }
 
@@ -154,7 +156,7 @@ extension ExpanderDecider {
     /// urgent load, every other transaction is for the rest.
     func runTransaction() throws {
         let serving = assignedLanes.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
-        let urgent = serving.filter { isWaiting(.urgent, in: $0) }
+        let urgent = isOverlayFullForUrgent ? [] : serving.filter { isWaiting(.urgent, in: $0) }
         let others =
             isOverlayFull ? [] : serving.filter { isWaiting(.normal, in: $0) || hasRegistryChanges(in: $0) }
         let began = stage.time.now()
@@ -423,10 +425,11 @@ extension ExpanderDecider {
         share.worker.table.commit(at: now)
         if let offset = share.registryOffset { lane.registryCommitted = offset }
         lane.queues[topic].removeFirst(share.takenCount)
-        let usual = lane.queues[.normal]
-        if lane.isPaused, usual.count < Self.requestsAheadMax / 4, usual.byteCount < Self.bytesAheadMax / 4 {
-            lane.isPaused = false
-            _ = stage.member.resumeReading(topicsAt: [ExpanderInputTopic.normal.index], of: lane.partition)
+        let queue = lane.queues[topic]
+        if queue.count < Self.requestsAheadMax / 4, queue.byteCount < Self.bytesAheadMax / 4,
+            lane.pausedTopics.remove(topic) != nil
+        {
+            _ = stage.member.resumeReading(topicsAt: [topic.index], of: lane.partition)
         }
         countOutcomes(of: share)
     }

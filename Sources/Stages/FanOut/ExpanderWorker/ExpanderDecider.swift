@@ -84,6 +84,7 @@ final class ExpanderDecider: StageDecider {
         form.sessionMilliseconds = settings.sessionMilliseconds
         form.prefetchKibibytesMax = settings.prefetchKibibytesMax
         form.partitionKibibytesMax = settings.laneKibibytesMax
+        form.fetchKibibytesMax = settings.fetchKibibytesMax
         // A full sheet is mostly names and tokens without repetition. On sheets, lz4 saved a twentieth of
         // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
         // repeats and compression helps.
@@ -136,11 +137,14 @@ final class ExpanderDecider: StageDecider {
     var diskFull: DiskFullState? { registry.diskFull }
     var canDecide: Bool { stage.canDecide && registry.diskFull == nil }
 
-    /// Whether the overlay is full. Then pages wait until the views have caught up. Urgent requests continue,
-    /// because they are small.
-    var isOverlayFull: Bool {
-        scopeViews.overlayRowCount > settings.overlayRowsMax
-            || scopeViews.overlayByteCount > settings.overlayBytesMax
+    /// Whether the overlay is full. Then pages wait until the views have caught up. Urgent requests continue
+    /// up to twice the limits, because they are small.
+    var isOverlayFull: Bool { isOverlayFull(withLimitsTimes: 1) }
+    var isOverlayFullForUrgent: Bool { isOverlayFull(withLimitsTimes: 2) }
+
+    private func isOverlayFull(withLimitsTimes factor: Int) -> Bool {
+        scopeViews.overlayRowCount > factor * settings.overlayRowsMax
+            || scopeViews.overlayByteCount > factor * settings.overlayBytesMax
     }
 
     // MARK: Membership
@@ -241,7 +245,9 @@ final class ExpanderDecider: StageDecider {
         canDecide
             && assignedLanes.contains { lane in
                 lane.isServing
-                    && (isOverlayFull ? !lane.queues[.urgent].isEmpty : !lane.queues.isEmpty)
+                    && (isOverlayFull
+                        ? !isOverlayFullForUrgent && !lane.queues[.urgent].isEmpty
+                        : !lane.queues.isEmpty)
             }
     }
 

@@ -70,6 +70,9 @@ final class LaneRegistries {
     private static let batchBytesMax = 16 << 20
     /// The memory for sorting in restores, summed over all lanes.
     private static let restoreBytesMax = 48 << 20
+    /// The least bytes of uncommitted changes at which a lane must apply them, so that all lanes together have at
+    /// most `Lane.pendingBytesMax` and this size for each.
+    private static let pendingBytesMin = 1 << 20
     /// The least memory for one lane. Smaller runs would make more files than can be merged at once.
     private static let restoreBytesMin = 2 << 20
 
@@ -277,7 +280,9 @@ final class LaneRegistries {
     private func isFull(_ entry: Entry) -> Bool {
         guard entry.restore == nil else { return false }
         // A full lane must not delay the restore of other lanes.
-        return entry.lane.isFull || (entry.bufferedCount >= Self.appliedRecordsMax && !isRestoring)
+        let pendingBytesMax = max(Self.pendingBytesMin, Lane.pendingBytesMax / max(1, entries.count))
+        return entry.lane.pendingByteCount >= pendingBytesMax
+            || (entry.bufferedCount >= Self.appliedRecordsMax && !isRestoring)
     }
 
     private func resizeBatch() {

@@ -3,9 +3,10 @@ internal import Sends
 /// Reminders for held sends, by the time at which they may go. The scope's row decides whether it holds a
 /// send. A reminder for a scope without a held send changes nothing.
 struct HeldSendReminders {
-    /// The most reminders. Above it the planner stops reading sends. A reminder lives for seconds, so more of
-    /// them mean a burst in as many scopes.
+    /// The most reminders, and the most bytes of their keys. Above either the planner stops reading sends. A
+    /// reminder lives for seconds, so more of them mean a burst in as many scopes.
     static let countMax = 200_000
+    static let keyBytesMax = 16 << 20
 
     struct Reminder: Equatable {
         var key: ScopeKey
@@ -15,12 +16,15 @@ struct HeldSendReminders {
     /// The reminders by second since 1970. There are few different seconds at a time.
     private var remindersBySecond: [Int64: [Reminder]] = [:]
     private(set) var count = 0
+    /// The bytes of the keys of all reminders.
+    private(set) var keyBytes = 0
 
-    var isFull: Bool { count >= Self.countMax }
+    var isFull: Bool { count >= Self.countMax || keyBytes >= Self.keyBytesMax }
 
     mutating func add(_ key: ScopeKey, in partition: Int32, at second: Int64) {
         remindersBySecond[second, default: []].append(Reminder(key: key, partition: partition))
         count += 1
+        keyBytes += key.bytes.count
     }
 
     /// Takes at most `countMax` reminders that are due by the clock of their partition.
@@ -40,6 +44,7 @@ struct HeldSendReminders {
             if remindersBySecond[second]?.isEmpty == true { remindersBySecond[second] = nil }
         }
         count -= taken.count
+        keyBytes -= taken.reduce(0) { $0 + $1.key.bytes.count }
         return taken
     }
 
@@ -51,5 +56,6 @@ struct HeldSendReminders {
             return left.isEmpty ? nil : left
         }
         count = remindersBySecond.values.reduce(0) { $0 + $1.count }
+        keyBytes = remindersBySecond.values.joined().reduce(0) { $0 + $1.key.bytes.count }
     }
 }

@@ -37,7 +37,7 @@ extension PlannerDecider {
     private func planRelease(of due: [HeldSendReminders.Reminder], at times: [Int32: Int64]) throws -> Bool {
         for reminder in due {
             // A reminder that does not fit into this transaction waits for the next one.
-            guard !output.isFull, let time = times[reminder.partition] else {
+            guard !output.isFull, !areRowsFull, let time = times[reminder.partition] else {
                 addAgain([reminder])
                 continue
             }

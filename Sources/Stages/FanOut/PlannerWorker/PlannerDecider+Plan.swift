@@ -28,8 +28,9 @@ struct PlannedWork {
 }
 
 extension PlannerDecider {
-    /// The most rows that one transaction reads. The next transaction takes the rest.
+    /// The most rows and bytes of rows that one transaction reads. The next transaction takes the rest.
     private static let rowsMax = 20_000
+    private static let rowBytesMax = 16 << 20
 
     func prepare(for batch: borrowing PendingBatch) -> Bool {
         apps.refresh()
@@ -89,6 +90,16 @@ extension PlannerDecider {
         return table
     }
 
+    /// Whether the transaction has read as many rows as it may. Most transactions have rows of few partitions.
+    var areRowsFull: Bool {
+        var (count, bytes) = (0, 0)
+        for table in tables.values {
+            count += table.count
+            bytes += table.readByteCount
+        }
+        return count >= Self.rowsMax || bytes >= Self.rowBytesMax
+    }
+
     // MARK: Reading
 
     private func read(_ record: borrowing Kafka.Record) throws(RejectedRecord) -> (
@@ -120,8 +131,7 @@ extension PlannerDecider {
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws {
         let table = table(of: part.partition)
         let first = part.takenCount
-        while !part.isTaken, part.takenCount - first < recordsMax, !output.isFull, table.count < Self.rowsMax
-        {
+        while !part.isTaken, part.takenCount - first < recordsMax, !output.isFull, !areRowsFull {
             try decide(recordAt: part.nextIndex, of: batch, in: table)
             part.markNextTaken()
         }

@@ -65,6 +65,7 @@ final class PlannerDecider: RecordDecider {
         form.sessionMilliseconds = settings.sessionMilliseconds
         form.prefetchKibibytesMax = settings.prefetchKibibytesMax
         form.partitionKibibytesMax = settings.partitionKibibytesMax
+        form.fetchKibibytesMax = settings.fetchKibibytesMax
         supersededNoteWriter = try SupersededNoteWriter(
             kafka: environment.cluster.settings, layout: layout, log: context.log, metrics: context.metrics)
         stage = try StageClients(

@@ -11,6 +11,8 @@ internal import Topics
 final class SupersededNoteWriter {
     /// The most notes that wait for the leader of `superseded`. Further notes are lost.
     static let queueNotesMax = 50_000
+    /// The most kibibytes of these notes.
+    private static let queueKibibytesMax = 16_384
 
     private let producer: Producer
     private let topic: Topic
@@ -26,6 +28,7 @@ final class SupersededNoteWriter {
         var options = ProducerOptions()
         options.lingerMilliseconds = 1
         options.queueRecordsMax = queueNotesMax
+        options.queueKibibytesMax = Self.queueKibibytesMax
         self.queueNotesMax = queueNotesMax
         producer = try Producer(
             settings: settings, options: options, name: "planner-notes", log: log, metrics: metrics)

@@ -28,6 +28,8 @@ final class TransactionGroups: GroupTable {
     var newerRecord: RecordDecodingError? { committed.newerRecord }
     /// The number of rows in memory.
     var count: Int { groups.count + seenSends.count }
+    /// The encoded size of the rows that the transaction has read.
+    var readByteCount: Int { committed.readByteCount }
 
     func row(of key: ScopeKey) throws(StoreError) -> GroupRow? {
         let key = HashedKey(key.bytes)

@@ -14,6 +14,8 @@ package final class CommittedRows {
     private let unreadableRowMessage: StaticString
     /// The error of a row that a newer program version wrote, if there was one.
     package private(set) var newerRecord: RecordDecodingError?
+    /// The encoded size of the rows that were read.
+    package private(set) var readByteCount = 0
 
     /// - Parameter unreadableRowMessage: the log message for a row that cannot be read, with the consequence.
     package init(
@@ -71,6 +73,7 @@ package final class CommittedRows {
     }
 
     private func decode<Row: JSONRecord>(_ bytes: UnsafeRawBufferPointer) -> Row? {
+        readByteCount += bytes.count
         do throws(RecordDecodingError) {
             return try unsafe Row.decode(bytes, with: reader)
         } catch {

@@ -50,7 +50,7 @@ private func command(_ action: ScheduleCommand.Action, user: String = "ben") -> 
 
 /// Decides a command. Returns the answer.
 private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table: inout PlainTable) throws
-    -> ScheduleReply.Outcome
+    -> GatewayReply.Outcome
 {
     try TimerCommands().decide(command, stamp: stamp, offset: 7, in: &table).answer
 }
@@ -194,7 +194,7 @@ private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table
         let first = try decide(schedule("f", "r-1"), at: 1000, in: &table)
         _ = try decide(command(.cancel(.id("r-1"))), at: 1001, in: &table)
         #expect(try decide(schedule("f", "r-2"), at: 86_400_999, in: &table) == first)
-        #expect(try decide(schedule("g", "r-2"), at: 86_400_999, in: &table) == .conflict)
+        #expect(try decide(schedule("g", "r-2"), at: 86_400_999, in: &table) == .conflict(send: "r-1"))
         #expect(table.rows.isEmpty)
         #expect(
             try decide(schedule("g", "r-2"), at: 86_401_000, in: &table)

@@ -45,7 +45,7 @@ extension SchedulerWorld {
     /// id.
     private func accept(
         _ schedule: Schedule, of command: ScheduleCommand, stamp: Int64,
-        answer: ScheduleReply.ScheduledTimer, isRepeated: Bool, partition: Int
+        answer: GatewayReply.ScheduledTimer, isRepeated: Bool, partition: Int
     ) {
         if let earlierRequest = earlierRequest(schedule, of: command, at: stamp) {
             if earlierRequest.answer != answer || !isRepeated {

@@ -69,8 +69,21 @@ private func state(_ version: Int64) -> ScopeState {
 }
 
 @Test func `a row about an idempotency key reads back`() throws {
-    let row = SendIdempotencyRow(fingerprint: "f", writtenAt: 1)
-    #expect(try SendIdempotencyRow.decode(row.encoded(), with: reader) == row)
+    for row in [
+        SendIdempotencyRow(fingerprint: "f", writtenAt: 1),
+        SendIdempotencyRow(fingerprint: "f", writtenAt: 1, verdict: .newerState),
+        SendIdempotencyRow(fingerprint: "f", writtenAt: 1, version: 7),
+    ] {
+        #expect(try SendIdempotencyRow.decode(row.encoded(), with: reader) == row)
+    }
+}
+
+@Test func `a send with a condition, a request id and an address for the reply reads back`() throws {
+    var send = makeHeldSend()
+    #expect(!String(decoding: send.encoded(), as: UTF8.self).contains("replyTo"))
+    (send.ifVersion, send.requestID) = (7, "req-1")
+    send.replyTo = ReplyAddress(partition: 3, request: "q")
+    #expect(try Send.decode(send.encoded(), with: reader) == send)
 }
 
 @Test func `a row from the time when only one state was kept reads back`() throws {

@@ -1,7 +1,7 @@
 internal import Identifiers
 package import JSON
 internal import RecordFormat
-internal import Sends
+package import Sends
 
 /// A command of a gateway to the scheduler about the timers of one owner: a record of `schedules`.
 package struct ScheduleCommand: JSONRecord, Hashable {
@@ -31,19 +31,6 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case send(String)
         /// All timers of the owner, including automatic ENDs from the planner. The erasure of a user needs it.
         case everything
-    }
-
-    /// The address of the HTTP request that waits for the command's reply.
-    package struct ReplyAddress: Sendable, Hashable {
-        /// The partition of `replies` that the request's gateway reads.
-        package var partition: Int32
-        /// The request's id, as its gateway chose it.
-        package var request: String
-
-        package init(partition: Int32, request: String) {
-            self.partition = partition
-            self.request = request
-        }
     }
 
     package var app: String
@@ -81,13 +68,7 @@ package struct ScheduleCommand: JSONRecord, Hashable {
             selection.write(to: &writer)
         case .list(let countMax): writer.field("lists", countMax)
         }
-        if let replyTo {
-            writer.name("replyTo")
-            writer.beginObject()
-            writer.field("partition", Int(replyTo.partition))
-            writer.field("request", replyTo.request)
-            writer.endObject()
-        }
+        writer.field("replyTo", replyTo)
         writer.field("acceptedAt", acceptedAt)
         writer.field("author", author)
         writer.field("address", address)
@@ -106,12 +87,7 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         self.init(
             action, app: record["app"].appID(), owner: record["owner"].scheduleOwner(),
             acceptedAt: record["acceptedAt"].timeMilliseconds())
-        replyTo = record["replyTo"].optional.map { value in
-            let object = value.object()
-            return ReplyAddress(
-                partition: Int32(object["partition"].int(in: 0...Int(Int32.max))),
-                request: object["request"].name())
-        }
+        replyTo = record["replyTo"].optional?.replyAddress()
         author = record["author"].optional?.string()
         address = record["address"].optional?.string()
         if case .schedule(let schedule) = action, !schedule.send.app.isExactlyEqual(to: app) {

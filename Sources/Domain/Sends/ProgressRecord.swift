@@ -23,6 +23,8 @@ package struct ProgressRecord: JSONRecord, Hashable {
         case superseded
         /// Another body was sent under the same id.
         case conflict
+        /// Its scope has a newer state than the version that its caller has seen.
+        case newerState = "newer_state"
         /// Its group, or every recipient that it names, had ended.
         case ended
         /// It is a timed send from before its group's END.
@@ -80,6 +82,8 @@ package struct ProgressRecord: JSONRecord, Hashable {
     package var acceptedAt: Int64
     /// The time at which this record was written, in milliseconds since 1970.
     package var writtenAt: Int64
+    /// The id of the HTTP request that made the send.
+    package var requestID: String?
     package var part: Part
 
     package init(
@@ -99,6 +103,7 @@ package struct ProgressRecord: JSONRecord, Hashable {
         writer.field("dryRun", isDryRun ? true : nil)
         writer.field("acceptedAt", acceptedAt)
         writer.field("at", writtenAt)
+        writer.field("requestId", requestID)
         switch part {
         case .planner(let plannerPart):
             writer.field("verdict", plannerPart.verdict.rawValue)
@@ -140,6 +145,7 @@ package struct ProgressRecord: JSONRecord, Hashable {
             isDryRun: record["dryRun"].optional?.bool() ?? false,
             acceptedAt: record["acceptedAt"].timeMilliseconds(),
             writtenAt: record["at"].timeMilliseconds(), part: part)
+        requestID = record["requestId"].optional?.name()
     }
 
     private static func laneNumbers(in value: JSONValue) -> [Int] {

@@ -37,6 +37,9 @@ package struct GatewayLimits: Sendable {
     package static let deadLetterCallsWaitingMax = 10
     /// Time for the scheduler to reply to a stored command. Then the answer says that the command is under way.
     package static let schedulerReplyMilliseconds = 2000
+    /// Time for the planner to reply to a stored send with an idempotency key or with `ifVersion`. Then the answer is 202
+    /// without the verdict.
+    package static let plannerReplyMilliseconds = 500
     /// Waiting queries to the insight stage. Beyond it the answer is 503.
     package static let queriesWaitingMax = 200
     /// Time for one insight process to answer. Then the gateway asks another one.

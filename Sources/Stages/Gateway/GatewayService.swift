@@ -75,7 +75,7 @@ package final class GatewayService: Stage {
         if !parts.worker.hasStored {
             problems.append("nothing could be stored yet; check that Kafka has enough in-sync replicas")
         }
-        if !parts.replies.isReading { problems.append("the scheduler's replies cannot be read yet") }
+        if !parts.replies.isReading { problems.append("the replies of scheduler and planner cannot be read yet") }
         return problems
     }
 

@@ -30,7 +30,7 @@ struct ScheduleBodyTests {
 
     /// Returns the command that a decision sends to the scheduler.
     private func command(of decision: RequestDecision) throws -> ScheduleCommand {
-        guard case .askScheduler(let question) = decision else { throw JudgedSends.NotStored() }
+        guard case .askStage(let question) = decision else { throw JudgedSends.NotStored() }
         let record = question.records(replyTo: nil).last
         let command = try ScheduleCommand.decode(record?.value ?? [], with: JSONReader())
         #expect(command.key == record?.key && record?.destination == .schedules)
@@ -248,7 +248,7 @@ struct ScheduleBodyTests {
         #expect(try schedule(Self.teak, headers: ["Idempotency-Key": "l"]).id != first.id)
         for (role, count) in [(APIKey.Role.send, 2), (.report, 1)] {
             guard
-                case .askScheduler(let question) = try decider.schedule(
+                case .askStage(let question) = try decider.schedule(
                     in: fixture.context(Self.teak, as: role))
             else {
                 throw JudgedSends.NotStored()

@@ -19,9 +19,9 @@ extension GatewayBench {
 
     /// Starts a gateway on a new cluster, which must live as long as the gateway.
     static func forSends(
-        _ change: (inout GatewaySettings) -> Void = { _ in }
+        topics: [TopicName] = GatewayService.topics, _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> (GatewayBench, AnyObject) {
-        let (bench, cluster) = try await onTestCluster(change)
+        let (bench, cluster) = try await onTestCluster(topics: topics, change)
         try await bench.putTypes()
         try await bench.startAndWait()
         return (bench, cluster)

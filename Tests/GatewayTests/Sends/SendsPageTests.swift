@@ -55,7 +55,7 @@ struct SendsPageTests {
         codes.formUnion([
             "type_unknown", "segment_unknown", "definition_unknown", "not_one_user", "date_passed",
             "not_available", "idempotency_key_invalid", "send_unknown", "too_many", "too_many_definitions",
-            "in_the_app", "search_too_long",
+            "in_the_app", "search_too_long", "idempotency_conflict", "newer_state",
         ])
         for code in codes { #expect(page.contains("`\(code)`"), "\(code)") }
     }
@@ -73,12 +73,13 @@ struct SendsPageTests {
     @Test func `the page has the limits of the code`() {
         for limit in [
             "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each |",
-            "up to 5,000 definitions",
+            "up to 5,000 definitions", "| 500 ms |",
             "to 10,000 users",
         ] { #expect(page.contains(limit), "\(limit)") }
         #expect(ActivityType.countPerAppMax == 200 && CatalogObjectKind.segmentsPerAppMax == 1000)
         #expect(NotificationDefinition.countPerAppMax == 5000 && Audience.namesMax == 10_000)
         #expect(GatewayLimits.sendBytesMax == 5 << 19 && GatewayLimits.catalogBytesMax == 64 << 10)
+        #expect(GatewayLimits.plannerReplyMilliseconds == 500)
         #expect(GatewayLimits.lookupsWaitingMax == 100 && GatewayLimits.lookupMilliseconds == 3000)
         #expect(
             SendValidator.deadlineSecondsMax == 20 * 3600 && SendValidator.endDateSecondsMax == 30 * 86_400)

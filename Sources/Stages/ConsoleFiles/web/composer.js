@@ -104,6 +104,8 @@ export class Composer {
 
   #rebase(newest, isTaken) {
     this.#form.takeGroup(newest, { isForced: isTaken });
+    // The send names another version now, so it is another request.
+    this.#key = freshKey();
     this.#newest = newest;
     this.#changed();
     this.#drawMoved();

@@ -24,7 +24,7 @@ final class PlannerDecider: RecordDecider {
     let settings: FanOutSettings
     let metrics: PlannerMetrics
     let stage: StageClients<PlannerDecider>
-    let supersededNoteWriter: SupersededNoteWriter
+    let messageWriter: PlannerMessageWriter
     let planner: Planner
     let apps: CatalogApps
     let reader = JSONReader()
@@ -65,7 +65,7 @@ final class PlannerDecider: RecordDecider {
         form.sessionMilliseconds = settings.sessionMilliseconds
         form.prefetchKibibytesMax = settings.prefetchKibibytesMax
         form.partitionKibibytesMax = settings.partitionKibibytesMax
-        supersededNoteWriter = try SupersededNoteWriter(
+        messageWriter = try PlannerMessageWriter(
             kafka: environment.cluster.settings, layout: layout, log: context.log, metrics: context.metrics)
         stage = try StageClients(
             configuration: form, in: environment, context: context, metrics: metrics.stage,
@@ -108,10 +108,10 @@ final class PlannerDecider: RecordDecider {
 
     func performUpkeep(at now: Instant) throws {
         // Lost notes are repeated from the rows.
-        if supersededNoteWriter.poll(at: now) {
+        if messageWriter.poll(at: now) {
             for part in servingPartitions { groupScan.add(part.partition, for: .notes) }
         }
-        if supersededNoteWriter.hasFatalError {
+        if messageWriter.hasFatalError {
             throw StageFailure.client("a producer of the planner is unusable")
         }
         metrics.clockDoubtSeconds.set(Double(stage.clock.doubtfulDifferenceMilliseconds) / 1000)
@@ -120,5 +120,5 @@ final class PlannerDecider: RecordDecider {
 
     var servingPartitions: [SendsPartition] { stage.member.assignedPartitions.values.filter(\.isServing) }
 
-    func close() { supersededNoteWriter.flush() }
+    func close() { messageWriter.flush() }
 }

@@ -18,7 +18,7 @@ extension OpenAPI {
             "name":"Idempotency-Key",
             "in":"header",
             "required":false,
-            "description":"Marks a repetition: a second request with the same key within 24 hours gets the same sendId and is not carried out again. The same key with another body gets the verdict `conflict` in GET /v1/sends/{id}.",
+            "description":"Marks a repetition: a second request with the same key within 24 hours gets the same sendId and is not carried out again. The same key with another body is refused with 409 idempotency_conflict and the first sendId. If the verdict does not come in time, the answer is 202 and GET /v1/sends/{id} counts it in conflicts.",
             "schema":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[!-~]+$"}
           },
           "sendId":{
@@ -97,7 +97,7 @@ extension OpenAPI {
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           },
           "conflict":{
-            "description":"The catalog does not allow the change now, or the Idempotency-Key was used with another body.",
+            "description":"The catalog does not allow the change now, the Idempotency-Key was used with another body, or the group has a newer state than ifVersion.",
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           },
           "limit":{

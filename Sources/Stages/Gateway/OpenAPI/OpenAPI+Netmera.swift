@@ -12,7 +12,7 @@ extension OpenAPI {
           \##(body(schema: schema)),
           "responses":{
             \##(response(202, schema: "accepted", meaning: "Accepted.")),
-            \##(refusals(body: true))
+            \##(refusals(body: true, conflict: true))
           }
         }}
         """##

@@ -19,6 +19,7 @@ extension SendProgress {
         json.field("dryRun", isDryRun ? true : nil)
         json.field("acceptedAt", acceptedAt)
         json.field("at", lastWrittenAt)
+        json.field("requestId", requestID)
         json.field("dueAt", dueAt)
         json.field("version", plannerPart?.version)
         json.field("generation", plannerPart?.generation)

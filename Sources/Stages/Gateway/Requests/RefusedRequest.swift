@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import JSON
+internal import Sends
 
 /// The refusal of a request, with all of its problems.
 package struct RefusedRequest: Error, Sendable, Equatable {
@@ -7,11 +8,43 @@ package struct RefusedRequest: Error, Sendable, Equatable {
     let status: Int
     /// The problems, never empty.
     package let problems: [RequestProblem]
+    /// The id of the send that the refusal concerns.
+    var send: String?
 
     init(_ problems: [RequestProblem], status: Int = 422) {
         precondition(!problems.isEmpty, "a refusal has a reason")
         self.status = status
         self.problems = problems
+    }
+
+    /// Makes the refusal of a request whose idempotency key came with another body before.
+    ///
+    /// - Parameter send: The id of the first request's send.
+    static func idempotencyConflict(withSend send: String) -> RefusedRequest {
+        var refusal = RefusedRequest(
+            [
+                RequestProblem(
+                    code: "idempotency_conflict", at: "Idempotency-Key",
+                    message:
+                        "was used with another body within 24 hours, and that request counts; use a new key for each request"
+                )
+            ], status: 409)
+        refusal.send = send
+        return refusal
+    }
+
+    /// Makes the refusal of a send whose caller has not seen the newest state.
+    static func newerState(refusing send: Send) -> RefusedRequest {
+        var refusal = RefusedRequest(
+            [
+                RequestProblem(
+                    code: "newer_state", at: "ifVersion",
+                    message:
+                        "is not the newest version any more, and nothing was sent; read the group again, and send with a new Idempotency-Key"
+                )
+            ], status: 409)
+        refusal.send = send.id
+        return refusal
     }
 
     /// Makes the refusal of a body that could not be read.
@@ -37,8 +70,11 @@ package struct RefusedRequest: Error, Sendable, Equatable {
         json.beginArray()
         for problem in problems { problem.write(to: &json) }
         json.endArray()
+        json.field("sendId", send)
         json.endObject()
-        return .json(json.bytes, status: status)
+        var response = HTTPResponse.json(json.bytes, status: status)
+        if let send { response.headers.add("Location", value: "/v1/sends/\(send)") }
+        return response
     }
 }
 

@@ -18,8 +18,8 @@ extension RequestProcessor {
         case storeCatalogChange(OutgoingRecord, HTTPResponse)
         /// This gateway reads the stored change before the answer, so that the caller's next request knows it.
         case readCatalogChange(HTTPResponse)
-        /// The name identifies the request in the scheduler's reply.
-        case awaitReply(name: String)
+        /// The name identifies the request in the reply of the other stage, which is awaited for this time.
+        case awaitReply(name: String, milliseconds: Int)
     }
 
     /// The reason for records that are in flight to Kafka.

@@ -10,10 +10,10 @@ internal import Telemetry
 internal import TokenSealing
 
 /// The processor of all requests of a gateway except reports. It decides each request, stores its records, waits for
-/// the scheduler if needed, and answers. Confined to the thread of the `RequestWorker`.
+/// another stage if needed, and answers. Confined to the thread of the `RequestWorker`.
 ///
 /// The steps of a request are `process`, `carryOut`, `send`, `settle` and `finish`. A step that waits for Kafka, for
-/// the catalog or for the scheduler ends at once, and an event starts the next one.
+/// the catalog or for another stage ends at once, and an event starts the next one.
 final class RequestProcessor {
     let sharedProducer: SharedProducer<PendingEntry>
     unowned let owner: LoopOwned<RequestProcessor>
@@ -26,7 +26,7 @@ final class RequestProcessor {
     private let userProofs: UserProofCheck
     /// The partition of `replies` that this gateway reads.
     let repliesPartition: Int32
-    /// The requests that wait for the scheduler. Those that wait for Kafka are in `sharedProducer`.
+    /// The requests that wait for another stage. Those that wait for Kafka are in `sharedProducer`.
     var pendingReplies = PendingReplies<AwaitedReply>()
     /// The timer of the earliest deadline in `pendingReplies`.
     var replyTimer: LoopTimer?
@@ -124,7 +124,7 @@ final class RequestProcessor {
         switch decision {
         case .answer(let response): finish(pending, as: .answered, response: response)
         case .store(let records, let response): send(records, of: pending, then: .answer(response))
-        case .askScheduler(let request): ask(request, for: pending)
+        case .askStage(let request): ask(request, for: pending)
         case .changeCatalog(let change, let response):
             let caller = pending.authorized.caller
             var entry = change.auditEntry(by: caller.key.id, at: acceptedAt)
@@ -147,7 +147,9 @@ final class RequestProcessor {
     /// Takes the next step of a request whose records are stored, or whose storing failed.
     private func settle(_ pending: PendingRequest, nextStep: NextStep, isStored: Bool) {
         switch nextStep {
-        case .awaitReply(let name): settleCommand(of: pending, replyName: name, isStored: isStored)
+        case .awaitReply(let name, let milliseconds):
+            settleStageRequest(
+                of: pending, replyName: name, waitMilliseconds: milliseconds, isStored: isStored)
         case _ where !isStored: finish(pending, as: .unstored, response: Unavailable.unstored)
         case .answer(let response): finish(pending, as: .accepted, response: response)
         case .storeCatalogChange(let record, let response):

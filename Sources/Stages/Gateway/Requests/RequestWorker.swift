@@ -49,6 +49,6 @@ final class RequestWorker: Sendable {
         return isTaken
     }
 
-    /// Handles replies of the scheduler. Most of them are for other gateways or come too late.
-    func handle(_ replies: [ScheduleReply]) { processor.execute { $0.handle(replies) } }
+    /// Handles replies of other stages. Most of them are for other gateways or come too late.
+    func handle(_ replies: [GatewayReply]) { processor.execute { $0.handle(replies) } }
 }

@@ -46,10 +46,9 @@ struct ScheduleDecider: Sendable {
         let auditRecords =
             context.role.includes(.send)
             ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
-        return .askScheduler(
-            SchedulerRequest(
-                command: command(.cancel(selection), of: owner, in: context), otherRecords: auditRecords
-            ) { ScheduleResponse.cancelled($0) })
+        let command = command(.cancel(selection), of: owner, in: context)
+        return .askStage(
+            StageRequest(subject: .command(command), otherRecords: auditRecords) { ScheduleResponse.cancelled($0) })
     }
 
     /// `GET`: lists the next waiting schedules of an owner.
@@ -58,11 +57,9 @@ struct ScheduleDecider: Sendable {
         var query = ScheduleQuery(in: context, allowed: ["user", "group"])
         let owner = query.owner()
         try query.throwProblems()
-        return .askScheduler(
-            SchedulerRequest(
-                command: command(.list(ScheduleCommand.listedTimersMax), of: owner, in: context),
-                otherRecords: []
-            ) { ScheduleResponse.list($0) })
+        let command = command(.list(ScheduleCommand.listedTimersMax), of: owner, in: context)
+        return .askStage(
+            StageRequest(subject: .command(command), otherRecords: []) { ScheduleResponse.list($0) })
     }
 
     private func command(

@@ -52,9 +52,9 @@ struct TimedSendDecider: Sendable {
         // `reports`, and names the key and the address.
         let auditRecords =
             context.role.includes(.send) ? [context.auditRecord(action: "schedule", subject: send.id)] : []
-        return .askScheduler(
-            SchedulerRequest(command: command, otherRecords: auditRecords) { [send] reply in
-                makeResponse(send, TimedSendOutcome(reply))
+        return .askStage(
+            StageRequest(subject: .command(command), otherRecords: auditRecords) { [send] reply in
+                makeResponse(send, TimedSendOutcome(reply, of: send.id))
             })
     }
 

@@ -28,7 +28,7 @@ package struct TimerCommands: Sendable {
         }
 
         package var outcome: Outcome
-        package var answer: ScheduleReply.Outcome
+        package var answer: GatewayReply.Outcome
         /// Reports about sends that will not fire.
         package var progress: [ProgressRecord] = []
     }
@@ -87,7 +87,7 @@ package struct TimerCommands: Sendable {
             )
         }
         table.set(row)
-        let answer = ScheduleReply.ScheduledTimer(
+        let answer = GatewayReply.ScheduledTimer(
             id: schedule.id, dueAt: row.dueAt, send: row.send.id, isReplacement: older != nil)
         if let idempotencyKey, let idempotency = schedule.idempotency {
             let idempotencyRow = ScheduleIdempotencyRow(
@@ -131,7 +131,8 @@ package struct TimerCommands: Sendable {
         case .isNew: return nil
         case .repeats(let first):
             return Decision(outcome: .repeated, answer: .scheduled(first.scheduledTimer))
-        case .conflicts: return Decision(outcome: .conflict, answer: .conflict)
+        case .conflicts(let first):
+            return Decision(outcome: .conflict, answer: .conflict(send: first.scheduledTimer.send))
         }
     }
 
@@ -216,9 +217,9 @@ extension AutomaticEnd {
 
 extension TimerRow {
     /// The timer in the answer to a list command. Nil for the automatic end of a group, which has no id.
-    fileprivate var listing: ScheduleReply.ListedTimer? {
+    fileprivate var listing: GatewayReply.ListedTimer? {
         id.map {
-            ScheduleReply.ListedTimer(
+            GatewayReply.ListedTimer(
                 id: $0, name: name, activity: activity, dueAt: dueAt, send: send.id, event: send.content.event
             )
         }

@@ -108,9 +108,9 @@ struct SchedulerOutput: ~Copyable {
     }
 
     /// Adds a reply. If the partition does not exist, no gateway waits there and the reply is dropped.
-    mutating func add(_ answer: ScheduleReply.Outcome, to replyTo: ScheduleCommand.ReplyAddress) {
+    mutating func add(_ answer: GatewayReply.Outcome, to replyTo: ReplyAddress) {
         guard Int(replyTo.partition) < replyPartitionCount else { return }
-        let reply = ScheduleReply(request: replyTo.request, outcome: answer)
+        let reply = GatewayReply(request: replyTo.request, outcome: answer)
         records.add(
             to: OutputTopic.replies.rawValue, partition: replyTo.partition,
             key: RecordKey.join(replyTo.request),

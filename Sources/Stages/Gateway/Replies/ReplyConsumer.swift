@@ -22,7 +22,7 @@ final class ReplyConsumer: EventHandler {
     private let context: ServiceContext
     /// Raised when the first consumer reads the partition.
     private let hasBegun: AtomicFlag
-    private let onReplies: ([ScheduleReply]) -> Void
+    private let onReplies: ([GatewayReply]) -> Void
     private let loop: EventLoop
     private let reader = JSONReader()
     private var consumer: Consumer?
@@ -31,7 +31,7 @@ final class ReplyConsumer: EventHandler {
 
     init(
         _ partition: TopicPartition, _ settings: KafkaSettings, context: ServiceContext,
-        hasBegun: AtomicFlag, onReplies: @escaping ([ScheduleReply]) -> Void, on loop: EventLoop
+        hasBegun: AtomicFlag, onReplies: @escaping ([GatewayReply]) -> Void, on loop: EventLoop
     ) {
         self.partition = partition
         self.settings = settings
@@ -69,7 +69,7 @@ final class ReplyConsumer: EventHandler {
             hasBegun.raise()
         } catch {
             context.log.warning(
-                "cannot read the scheduler's replies; the gateway answers that orders are under way and reconnects",
+                "cannot read the replies of the scheduler and the planner; the gateway answers without them and reconnects",
                 .field("error", "\(error)"))
         }
     }
@@ -79,7 +79,7 @@ final class ReplyConsumer: EventHandler {
         while let consumer {
             let events = consumer.poll(into: &batch)
             let replies = (0..<batch.count).compactMap { index in
-                [UInt8](copying: batch[index].value).flatMap { try? ScheduleReply.decode($0, with: reader) }
+                [UInt8](copying: batch[index].value).flatMap { try? GatewayReply.decode($0, with: reader) }
             }
             let wasEmpty = batch.isEmpty
             batch.clear()
@@ -90,7 +90,7 @@ final class ReplyConsumer: EventHandler {
     }
 
     private func recover(from failure: ConsumerFailure) {
-        context.log.warning("cannot read the scheduler's replies", .field("error", "\(failure)"))
+        context.log.warning("cannot read the replies of the scheduler and the planner", .field("error", "\(failure)"))
         switch failure {
         // The next poll connects again.
         case .unusable: disconnect()

@@ -8,14 +8,14 @@ import Topics
 @testable import FanOut
 
 /// Notes for senders while `superseded` cannot be written.
-@Suite struct SupersededNoteTests {
+@Suite struct PlannerMessageTests {
     @Test(.timeLimit(.minutes(1)))
     func `a planner does not wait for the leader of superseded`() throws {
         let metrics = Metrics()
         // The count of the queue includes events of the client, such as a failed connection.
         let eventsMax = 100
         let queueNotesMax = GroupScan.rowsMax + eventsMax
-        let writer = try SupersededNoteWriter(
+        let writer = try PlannerMessageWriter(
             kafka: KafkaSettings(brokers: ["127.0.0.1:1"]), layout: TopicLayout(), log: .silent,
             metrics: metrics, queueNotesMax: queueNotesMax)
         #expect(writer.hasSpaceForPage)

@@ -4,7 +4,7 @@ internal import Schedules
 internal import StageSupport
 internal import Topics
 
-/// The thread that reads the scheduler's replies to this gateway's commands. It reads one partition of `replies`, from
+/// The thread that reads the replies of other stages to this gateway. It reads one partition of `replies`, from
 /// its end at the gateway's start, because no request of this process waits for an older reply. Several gateways may
 /// read one partition, and each ignores the replies to the others.
 final class ReplyReader: Sendable {
@@ -16,7 +16,7 @@ final class ReplyReader: Sendable {
     /// - Parameter onReplies: Receives replies on this reader's thread.
     init(
         _ environment: StageEnvironment, context: ServiceContext,
-        onReplies: @escaping @Sendable ([ScheduleReply]) -> Void
+        onReplies: @escaping @Sendable ([GatewayReply]) -> Void
     ) throws {
         let partition = TopicPartition(
             environment.layout.name(of: .replies), Int32(Self.partition(of: environment)))

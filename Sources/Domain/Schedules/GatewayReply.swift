@@ -2,9 +2,11 @@ internal import Identifiers
 package import JSON
 package import Payloads
 internal import RecordFormat
+package import Sends
 
-/// The scheduler's reply to a `ScheduleCommand`: a record of `replies`, for the gateway that waits for it.
-package struct ScheduleReply: JSONRecord, Hashable {
+/// The reply of another stage to a gateway's request: a record of `replies`. The scheduler replies to a
+/// `ScheduleCommand`, and the planner to a `Send` with a `ReplyAddress`.
+package struct GatewayReply: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
     /// The timer that a schedule created.
@@ -56,10 +58,24 @@ package struct ScheduleReply: JSONRecord, Hashable {
         case cancelled(Int, tooLate: Int)
         /// The waiting timers, in the order in which they become due. `isComplete` is false if there are more.
         case listed([ListedTimer], isComplete: Bool)
-        /// Another body was sent under the same idempotency key.
-        case conflict
+        /// Another body was scheduled under the same idempotency key. The value is the id of the first request's send.
+        /// It is empty in a reply of an earlier program.
+        case conflict(send: String)
         /// The reason why the command cannot be carried out, in words for the caller.
         case refused(String)
+        /// The planner's decision about a send.
+        case verdict(PlannedVerdict)
+    }
+
+    /// The planner's decision about a send, and the version that it gave the send. The version is 0 if the send got none.
+    package struct PlannedVerdict: Sendable, Hashable {
+        package var verdict: ProgressRecord.PlannerVerdict
+        package var version: Int64
+
+        package init(_ verdict: ProgressRecord.PlannerVerdict, version: Int64) {
+            self.verdict = verdict
+            self.version = version
+        }
     }
 
     /// The request's id, as its gateway chose it.
@@ -85,8 +101,13 @@ package struct ScheduleReply: JSONRecord, Hashable {
             for timer in timers { timer.write(to: &writer) }
             writer.endArray()
             writer.field("isComplete", isComplete)
-        case .conflict: writer.field("conflict", true)
+        case .conflict(let send):
+            writer.field("conflict", true)
+            writer.field("firstSend", send.isEmpty ? nil : send)
         case .refused(let reason): writer.field("refused", reason)
+        case .verdict(let planned):
+            writer.field("verdict", planned.verdict.rawValue)
+            writer.field("version", planned.version)
         }
     }
 
@@ -100,9 +121,15 @@ package struct ScheduleReply: JSONRecord, Hashable {
         } else if let timers = record["timers"].optional {
             outcome = .listed(timers.listedTimers(), isComplete: record["isComplete"].bool())
         } else if record["conflict"].optional?.bool() == true {
-            outcome = .conflict
+            outcome = .conflict(send: record["firstSend"].optional?.name() ?? "")
         } else if let reason = record["refused"].optional {
             outcome = .refused(reason.string())
+        } else if let verdict = record["verdict"].optional {
+            // `choice` reports an unknown verdict, so the record is rejected and `planned` is not used.
+            outcome = .verdict(
+                PlannedVerdict(
+                    verdict.choice(of: ProgressRecord.PlannerVerdict.self) ?? .planned,
+                    version: record["version"].version()))
         } else {
             outcome = .scheduled(ScheduledTimer(from: record))
         }
@@ -111,7 +138,7 @@ package struct ScheduleReply: JSONRecord, Hashable {
 }
 
 // The timer's fields are members of a reply and of a `ScheduleIdempotencyRow`.
-extension ScheduleReply.ScheduledTimer {
+extension GatewayReply.ScheduledTimer {
     func write(to writer: inout JSONWriter) {
         writer.field("id", id)
         writer.field("dueAt", dueAt)
@@ -126,7 +153,7 @@ extension ScheduleReply.ScheduledTimer {
     }
 }
 
-extension ScheduleReply.ListedTimer {
+extension GatewayReply.ListedTimer {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.field("id", id)
@@ -140,10 +167,10 @@ extension ScheduleReply.ListedTimer {
 }
 
 extension JSONValue {
-    fileprivate func listedTimers() -> [ScheduleReply.ListedTimer] {
+    fileprivate func listedTimers() -> [GatewayReply.ListedTimer] {
         objects(countMax: ScheduleCommand.listedTimersMax) { object in
             // `choice` reports an unknown event, so the record is rejected and `update` is not used.
-            ScheduleReply.ListedTimer(
+            GatewayReply.ListedTimer(
                 id: object["id"].name(), name: object["name"].optional?.name(),
                 activity: object["activity"].optional?.name(), dueAt: object["dueAt"].timeMilliseconds(),
                 send: object["send"].name(),

@@ -1,19 +1,30 @@
 internal import Kafka
 internal import Lifecycle
+internal import Identifiers
 internal import RecordFormat
+internal import Schedules
 internal import Sends
 internal import Telemetry
 internal import Topics
 
-/// A writer of notes about superseded sends. It sends them to the senders after the commit, outside a
-/// transaction. The loop never waits for them: a note that finds no space in the queue is lost. A sender that misses a
-/// note pushes an update that the phone ignores. Lost notes are repeated from the rows. Pinned to its loop's thread.
-final class SupersededNoteWriter {
-    /// The most notes that wait for the leader of `superseded`. Further notes are lost.
+/// A writer of the planner's messages: notes to senders about superseded sends, and replies to gateways. It sends them
+/// after the commit, outside a transaction. The loop never waits for them: a message that finds no space in the queue is
+/// lost. A sender that misses a note pushes an update that the phone ignores, and lost notes are repeated from the rows.
+/// A gateway that misses a reply answers without the verdict. Pinned to its loop's thread.
+final class PlannerMessageWriter {
+    /// The most messages that wait for the leaders of `superseded` and `replies`. Further messages are lost.
     static let queueNotesMax = 50_000
 
+    /// The kind of a message, as the tag of its record.
+    private enum Kind: UInt64 {
+        case note
+        case reply
+    }
+
     private let producer: Producer
-    private let topic: Topic
+    private let notes: Topic
+    private let replies: Topic
+    private let replyPartitionCount: Int
     private let queueNotesMax: Int
     private var deliveries: [Delivery] = []
     private var lostNotes = LostNotes()
@@ -21,7 +32,7 @@ final class SupersededNoteWriter {
 
     init(
         kafka settings: KafkaSettings, layout: TopicLayout, log: Log, metrics: Metrics,
-        queueNotesMax: Int = SupersededNoteWriter.queueNotesMax
+        queueNotesMax: Int = PlannerMessageWriter.queueNotesMax
     ) throws {
         var options = ProducerOptions()
         options.lingerMilliseconds = 1
@@ -29,7 +40,9 @@ final class SupersededNoteWriter {
         self.queueNotesMax = queueNotesMax
         producer = try Producer(
             settings: settings, options: options, name: "planner-notes", log: log, metrics: metrics)
-        topic = try producer.topic(named: layout.name(of: .superseded))
+        notes = try producer.topic(named: layout.name(of: .superseded))
+        replies = try producer.topic(named: layout.name(of: .replies))
+        replyPartitionCount = layout.partitionCount(of: .replies)
         lostNotesCounter = metrics.counter(
             "flotilla_fan_out_lost_superseded_notes_total",
             help: "notes to senders that could not be written; they are repeated from the rows of groups")
@@ -41,15 +54,30 @@ final class SupersededNoteWriter {
     var hasSpaceForPage: Bool { producer.outstandingRecords + GroupScan.rowsMax <= queueNotesMax }
 
     func send(_ note: SupersededVersions) {
-        let (key, value) = (note.key, note.encoded())
-        if producer.send(to: topic, partition: 0, key: key.span, value: value.span, tag: 0) == .queued {
-            return
+        if !send(note.encoded(), key: note.key, to: notes, partition: 0, as: .note) { noteLoss(of: 1) }
+    }
+
+    /// Sends a reply. If the partition does not exist, no gateway waits there and the reply is dropped.
+    func send(_ reply: Plan.Reply) {
+        guard Int(reply.address.partition) < replyPartitionCount else { return }
+        let record = GatewayReply(request: reply.address.request, outcome: .verdict(reply.verdict))
+        _ = send(
+            record.encoded(), key: RecordKey.join(record.request), to: replies,
+            partition: reply.address.partition, as: .reply)
+    }
+
+    /// Returns false if the record finds no space in the queue.
+    private func send(
+        _ value: [UInt8], key: [UInt8], to topic: Topic, partition: Int32, as kind: Kind
+    ) -> Bool {
+        let tag = kind.rawValue
+        if producer.send(to: topic, partition: partition, key: key.span, value: value.span, tag: tag) == .queued {
+            return true
         }
         // Deliveries that were not collected may fill the queue.
         collectDeliveries()
-        if producer.send(to: topic, partition: 0, key: key.span, value: value.span, tag: 0) != .queued {
-            noteLoss(of: 1)
-        }
+        return producer.send(to: topic, partition: partition, key: key.span, value: value.span, tag: tag)
+            == .queued
     }
 
     /// Serves the producer. Returns whether lost notes are to be repeated now.
@@ -66,7 +94,7 @@ final class SupersededNoteWriter {
 
     private func collectDeliveries() {
         _ = producer.collectDeliveries(into: &deliveries)
-        noteLoss(of: deliveries.count { !$0.isStored })
+        noteLoss(of: deliveries.count { !$0.isStored && $0.tag == Kind.note.rawValue })
         deliveries.removeAll(keepingCapacity: true)
     }
 

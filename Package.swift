@@ -146,7 +146,8 @@ let package = Package(
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Stages/Gateway", "StageSupport", "Members", "Containers", "Console", "Compression", "Replay", "Identifiers",
+            "Stages/Gateway", "StageSupport", "Members", "Containers", "Console", "Compression", "Replay",
+            "Identifiers",
             "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends",
             "Schedules", "Catalog", "Topics", "Kafka", "HTTPServer", "HTTPClient", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry"),
@@ -297,7 +298,8 @@ let package = Package(
             "CatalogRecords", "Kafka", "KafkaTesting", "JSON", "Cryptography", "Telemetry", "Lifecycle",
             "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "FanOut", "Insight", "Console", "Compression", "Replay", "StageSupport",
+            "GatewayTests", "Gateway", "FanOut", "Insight", "Console", "Compression", "Replay",
+            "StageSupport",
             "Settings",
             "Catalog", "Topics", "Identifiers", "RecordFormat", "ContentSchemas", "Payloads",
             "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Kafka",

@@ -65,7 +65,8 @@ struct VerdictReplyTests {
         for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 0, in: &rows) }
         let version = try #require(rows.rows[match]).version
         #expect(rows.rows[match]?.heldSend?.id == "u6")
-        #expect(try planner.plan(update("u7", ifVersion: version), at: 0, in: &rows).verdicts == [.newerState])
+        #expect(
+            try planner.plan(update("u7", ifVersion: version), at: 0, in: &rows).verdicts == [.newerState])
     }
 
     @Test func `a repetition gets the verdict on the first request, and another body a conflict`() throws {
@@ -96,7 +97,8 @@ struct VerdictReplyTests {
         for (send, verdict) in cases {
             #expect(try planner.plan(send, at: 0, in: &rows).reply?.verdict.verdict == verdict)
         }
-        #expect(try planner.plan(update("u3"), at: 0, in: &rows, app: nil).reply?.verdict.verdict == .unknownApp)
+        #expect(
+            try planner.plan(update("u3"), at: 0, in: &rows, app: nil).reply?.verdict.verdict == .unknownApp)
         #expect(planner.refuse(update("u4"), stamp: 0, because: "r").reply?.verdict.verdict == .refused)
         #expect(try planner.plan(makeSend(.update, id: "u5"), at: 0, in: &rows).reply == nil)
         var dryRun = update("u6", ifVersion: 0)

@@ -75,7 +75,9 @@ package final class GatewayService: Stage {
         if !parts.worker.hasStored {
             problems.append("nothing could be stored yet; check that Kafka has enough in-sync replicas")
         }
-        if !parts.replies.isReading { problems.append("the replies of scheduler and planner cannot be read yet") }
+        if !parts.replies.isReading {
+            problems.append("the replies of scheduler and planner cannot be read yet")
+        }
         return problems
     }
 
@@ -171,7 +173,22 @@ package final class GatewayService: Stage {
             2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readToEndMillisecondsMax + 5000
         return try HTTPServer(
             name: Self.name, host: settings.listen.host, port: settings.listen.port, limits: http,
-            routes: routes, metrics: context.metrics)
+            routes: routes, metrics: context.metrics
+        ) { [log = context.log] note in Self.log(note, to: log) }
+    }
+
+    /// Logs an answer that reports a failure, so that a caller's `X-Request-Id` leads to its cause. Equal warnings are
+    /// limited, and successes are not logged.
+    private static func log(_ note: HTTPAnswerNote, to log: Log) {
+        let fields = [
+            LogField.field("requestId", note.requestID), .field("route", note.route ?? "none"),
+            .field("status", note.status),
+        ]
+        switch note.status {
+        case 500...: log.warning("a request failed", fields[0], fields[1], fields[2])
+        case 400...: log.debug("a request was refused", fields[0], fields[1], fields[2])
+        default: break
+        }
     }
 
     package func stop(by deadline: Instant) async {

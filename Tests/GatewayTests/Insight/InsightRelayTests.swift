@@ -145,6 +145,6 @@ struct InsightRelayTests {
             #expect(withoutTime(answer) == withoutTime(unknown), "\(foreignPath)")
         }
         let events = try await get("/v1/events?user=bob", "shop/read")
-        #expect(events.status == 200 && events.body.hasPrefix(#"{"events":[]"#), "\(events)")
+        #expect(events.status == 200 && events.body.hasPrefix(#"{"items":[]"#), "\(events)")
     }
 }

@@ -28,7 +28,8 @@ struct IdempotencyTests {
 
     @Test
     func `retries at two gateways have one id, and another body is refused with it`() async throws {
-        let (first, _cluster) = try await GatewayBench.forSends(topics: GatewayService.topics + FanOutService.topics)
+        let (first, _cluster) = try await GatewayBench.forSends(
+            topics: GatewayService.topics + FanOutService.topics)
         let second = try await first.another()
         let planner = try await startPlanner(beside: first)
         let count = trialCount(base: 50)
@@ -60,11 +61,14 @@ struct IdempotencyTests {
     }
 
     @Test
-    func `every call refuses another body under its key, and an older version than the group's`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends(topics: GatewayService.topics + FanOutService.topics)
+    func `every call refuses another body under its key, and an older version than the group's`() async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.forSends(
+            topics: GatewayService.topics + FanOutService.topics)
         let planner = try await startPlanner(beside: bench)
         func post(_ path: String, _ body: String, key: String?) async throws -> HTTPAnswer {
-            try await bench.call("POST", path, body: body, headers: key.map { ["Idempotency-Key: \($0)"] } ?? [])
+            try await bench.call(
+                "POST", path, body: body, headers: key.map { ["Idempotency-Key: \($0)"] } ?? [])
         }
         let update = SendsServiceTests.update()
         let accepted = try await post("/v1/sends", update, key: "k1")
@@ -110,7 +114,8 @@ struct IdempotencyTests {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let headers = ["Idempotency-Key: k"]
         let began = Instant.now()
-        let accepted = try await bench.call("POST", "/v1/sends", body: SendsServiceTests.update(), headers: headers)
+        let accepted = try await bench.call(
+            "POST", "/v1/sends", body: SendsServiceTests.update(), headers: headers)
         #expect(accepted.status == 202 && !accepted.body.contains("verdict"), "\(accepted.body)")
         #expect(Instant.now().milliseconds(since: began) >= GatewayLimits.plannerReplyMilliseconds)
         let other = SendsServiceTests.update(score: 9)

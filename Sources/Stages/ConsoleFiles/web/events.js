@@ -85,8 +85,8 @@ function page(place, { asked }) {
       counts && names.length > 0 && card("By time", counts.by === "day" ? "one column per day, in UTC" : "one column per hour", h("div.in",
         columns("Events by time", series(counts, names), names.map((name, index) => ({ name, series: index })), counts.by === "day"),
         legend(names.map((name, index) => ({ name: words[name] ?? name, series: index, value: totals[name] }))))),
-      card("One by one", "the newest first", list.events.length
-        ? table("Events", eventColumns, list.events)
+      card("One by one", "the newest first", list.items.length
+        ? table("Events", eventColumns, list.items)
         : empty("No events", "Phones reported no event of this kind in this time.")));
   }
 

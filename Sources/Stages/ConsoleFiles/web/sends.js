@@ -53,8 +53,8 @@ function listPage(place, { asked }) {
   function draw() {
     const said = freshness.notices();
     if (!first) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
-    const known = new Set(first.sends.map(({ sendId }) => sendId));
-    const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))].filter(({ dryRun }) => areTrialsShown || !dryRun);
+    const known = new Set(first.items.map(({ sendId }) => sendId));
+    const all = [...first.items, ...further.filter(({ sendId }) => !known.has(sendId))].filter(({ dryRun }) => areTrialsShown || !dryRun);
     show(body, ...said, h("section.card", all.length || next
       ? [table("Sends", sendColumns(), all, (send) => send.sendId), next && h("div.more",
         h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]
@@ -64,7 +64,7 @@ function listPage(place, { asked }) {
   async function more() {
     try {
       const page = await get(query("/v1/sends", { group, cursor: next }));
-      further = [...further, ...page.sends];
+      further = [...further, ...page.items];
       next = page.next;
     } catch (error) { freshness.failed(error); }
     draw();

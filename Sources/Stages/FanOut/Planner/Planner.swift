@@ -97,7 +97,8 @@ package struct Planner: Sendable {
         if let fingerprint {
             let planned = job.verdict(on: send)
             let row = SendIdempotencyRow(
-                fingerprint: fingerprint, writtenAt: stamp, verdict: planned.verdict, version: planned.version)
+                fingerprint: fingerprint, writtenAt: stamp, verdict: planned.verdict, version: planned.version
+            )
             table.set(row, send: send.id, app: send.app)
         }
         job.reply(to: send)

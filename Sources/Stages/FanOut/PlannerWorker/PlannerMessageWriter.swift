@@ -1,6 +1,6 @@
+internal import Identifiers
 internal import Kafka
 internal import Lifecycle
-internal import Identifiers
 internal import RecordFormat
 internal import Schedules
 internal import Sends
@@ -71,7 +71,9 @@ final class PlannerMessageWriter {
         _ value: [UInt8], key: [UInt8], to topic: Topic, partition: Int32, as kind: Kind
     ) -> Bool {
         let tag = kind.rawValue
-        if producer.send(to: topic, partition: partition, key: key.span, value: value.span, tag: tag) == .queued {
+        if producer.send(to: topic, partition: partition, key: key.span, value: value.span, tag: tag)
+            == .queued
+        {
             return true
         }
         // Deliveries that were not collected may fill the queue.

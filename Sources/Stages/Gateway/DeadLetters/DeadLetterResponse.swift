@@ -26,7 +26,7 @@ enum DeadLetterResponse {
         _ deadLetters: [(DeadLetterRecord, DeadLetterJournal.DeadLetterState)], more moreCount: Int
     ) -> HTTPResponse {
         object { json in
-            json.name("letters")
+            json.name("items")
             json.beginArray()
             for (deadLetter, state) in deadLetters {
                 json.beginObject()

@@ -118,10 +118,10 @@ extension OpenAPI {
         },
         "letters":{
           "type":"object",
-          "required":["letters","more"],
+          "required":["items","more"],
           "additionalProperties":false,
           "properties":{
-            "letters":{"type":"array","items":{"$ref":"#/components/schemas/letter"}},
+            "items":{"type":"array","items":{"$ref":"#/components/schemas/letter"}},
             "more":{"type":"integer"}
           }
         },

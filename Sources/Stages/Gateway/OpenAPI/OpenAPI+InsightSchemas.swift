@@ -91,15 +91,15 @@ extension OpenAPI {
         },
         "sendList":{
           "type":"object",
-          "required":["sends"],
-          "properties":{"sends":\##(array(of: "sendLine")),\##(cursorProperty),\##(asOfProperties)}
+          "required":["items"],
+          "properties":{"items":\##(array(of: "sendLine")),\##(cursorProperty),\##(asOfProperties)}
         },
         "timeline":{
           "type":"object",
-          "required":["groupId","versions"],
+          "required":["groupId","items"],
           "properties":{
             "groupId":{"type":"string"},
-            "versions":\##(array(of: "sendLine")),
+            "items":\##(array(of: "sendLine")),
             \##(cursorProperty),
             \##(asOfProperties)
           }
@@ -130,8 +130,8 @@ extension OpenAPI {
         },
         "groupList":{
           "type":"object",
-          "required":["groups"],
-          "properties":{"groups":\##(array(of: "group")),\##(cursorProperty),\##(asOfProperties)}
+          "required":["items"],
+          "properties":{"items":\##(array(of: "group")),\##(cursorProperty),\##(asOfProperties)}
         },
         "why":{
           "type":"object",
@@ -224,8 +224,8 @@ extension OpenAPI {
         },
         "eventList":{
           "type":"object",
-          "required":["events"],
-          "properties":{"events":\##(array(of: "event")),\##(cursorProperty),\##(asOfProperties)}
+          "required":["items"],
+          "properties":{"items":\##(array(of: "event")),\##(cursorProperty),\##(asOfProperties)}
         },
         "eventCounts":{
           "type":"object",
@@ -320,9 +320,9 @@ extension OpenAPI {
         },
         "auditList":{
           "type":"object",
-          "required":["entries"],
+          "required":["items"],
           "properties":{
-            "entries":{
+            "items":{
               "type":"array",
               "items":{
                 "type":"object",
@@ -332,7 +332,8 @@ extension OpenAPI {
                   "by":{"type":"string"},
                   "action":{"type":"string"},
                   "subject":{"type":"string"},
-                  "address":{"type":"string"}
+                  "address":{"type":"string"},
+                  "requestId":{"type":"string","description":"The X-Request-Id of the request."}
                 }
               }
             },

@@ -90,7 +90,8 @@ final class ReplyConsumer: EventHandler {
     }
 
     private func recover(from failure: ConsumerFailure) {
-        context.log.warning("cannot read the replies of the scheduler and the planner", .field("error", "\(failure)"))
+        context.log.warning(
+            "cannot read the replies of the scheduler and the planner", .field("error", "\(failure)"))
         switch failure {
         // The next poll connects again.
         case .unusable: disconnect()

@@ -17,6 +17,8 @@ struct RequestContext {
     var parameters: [String: String] = [:]
     /// The query parameters.
     var query: [(name: String, value: String)] = []
+    /// The id of the HTTP request. Nil for an operator on the command line.
+    var requestID: String?
     // The caller.
     /// The role of the request's key. An operator on the command line has the role `send`.
     let role: APIKey.Role
@@ -42,7 +44,7 @@ struct RequestContext {
     func auditRecord(action: String, subject: String) -> OutgoingRecord {
         var entry = AuditEntry(
             at: acceptedAt, author: author, action: action, app: app.id, subject: subject)
-        entry.address = address
+        (entry.address, entry.requestID) = (address, requestID)
         return .audit(entry)
     }
 

@@ -95,7 +95,8 @@ final class RequestProcessor {
         let (request, caller) = (authorized.request, authorized.caller)
         return RequestContext(
             body: request.body, headers: request.headers, parameters: request.parameters,
-            query: request.query, role: caller.key.role, userProofs: userProofs, author: caller.key.id,
+            query: request.query, requestID: request.id, role: caller.key.role, userProofs: userProofs,
+            author: caller.key.id,
             address: caller.address, app: app, catalog: catalog, now: clock.now,
             reader: reader)
     }
@@ -128,7 +129,7 @@ final class RequestProcessor {
         case .changeCatalog(let change, let response):
             let caller = pending.authorized.caller
             var entry = change.auditEntry(by: caller.key.id, at: acceptedAt)
-            entry.address = caller.address
+            (entry.address, entry.requestID) = (caller.address, pending.authorized.request.id)
             let record = OutgoingRecord(destination: .catalog, key: change.key, value: change.value)
             // The audit record goes first. If the gateway is killed between the two, the audit has a change
             // that did not happen. The other order would leave a change without an audit record.

@@ -25,10 +25,11 @@ enum Unavailable {
     }
 
     /// Returns the answer to a request beyond a rate limit. The message names the setting.
-    static func limited(by exceeded: ExceededLimit) -> HTTPResponse {
+    static func limited(by exceeded: ExceededLimit, quota: RequestQuota? = nil) -> HTTPResponse {
         var response = HTTPResponse.error(status: 429, code: RateLimit.errorCode, message: exceeded.message)
         let waitSecondsRoundedUp = (exceeded.waitMilliseconds + 999) / 1000
         response.headers.add("Retry-After", value: "\(waitSecondsRoundedUp)")
+        for line in quota?.headers.lines ?? [] { response.headers.add(line.name, value: line.value) }
         return response
     }
 

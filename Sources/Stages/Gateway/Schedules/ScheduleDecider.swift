@@ -48,7 +48,9 @@ struct ScheduleDecider: Sendable {
             ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
         let command = command(.cancel(selection), of: owner, in: context)
         return .askStage(
-            StageRequest(subject: .command(command), otherRecords: auditRecords) { ScheduleResponse.cancelled($0) })
+            StageRequest(subject: .command(command), otherRecords: auditRecords) {
+                ScheduleResponse.cancelled($0)
+            })
     }
 
     /// `GET`: lists the next waiting schedules of an owner.

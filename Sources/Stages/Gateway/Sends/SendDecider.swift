@@ -64,7 +64,7 @@ struct SendDecider: Sendable {
             now: context.now)
         var send = validated.send
         send.id = id.text
-        send.fingerprint = idempotency?.fingerprint
+        (send.fingerprint, send.requestID) = (idempotency?.fingerprint, context.requestID)
         let audit = context.auditRecord(action: "send.\(send.content.event.rawValue)", subject: id.text)
         // Only the planner knows the other requests with this key, and the scope's newest version.
         guard idempotency != nil || send.ifVersion != nil else {

@@ -41,7 +41,7 @@ extension QueryHandler {
             return EventExport(events: page.map(\.value), next: next).response(isCSV: format == "csv")
         }
         return objectResponse(from: [result]) { writer in
-            writer.objects("events", of: page) { $0.value.writeReport(to: &$1) }
+            writer.objects("items", of: page) { $0.value.writeReport(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
@@ -112,12 +112,13 @@ extension QueryHandler {
         let result = await fanOut.run(query)
         let (page, next) = Self.firstPage(of: result.audit, limit: limit)
         return objectResponse(from: [result]) { writer in
-            writer.objects("entries", of: page.map(\.value)) { entry, writer in
+            writer.objects("items", of: page.map(\.value)) { entry, writer in
                 writer.field("at", entry.at)
                 writer.field("by", entry.author)
                 writer.field("action", entry.action)
                 writer.field("subject", entry.subject)
                 writer.field("address", entry.address)
+                writer.field("requestId", entry.requestID)
             }
             writer.field("next", next?.cursor)
         }

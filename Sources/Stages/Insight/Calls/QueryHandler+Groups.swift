@@ -23,7 +23,7 @@ extension QueryHandler {
         let (page, next) = Self.firstPage(of: listed.scopes, limit: limit)
         let (reports, results) = await reports(of: page.map(\.value), app: call.app)
         return objectResponse(from: [listed] + results) { writer in
-            writer.objects("groups", of: reports) { $0.write(to: &$1) }
+            writer.objects("items", of: reports) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }

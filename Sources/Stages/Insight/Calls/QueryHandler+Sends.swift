@@ -46,7 +46,7 @@ extension QueryHandler {
         try parameters.checkAllRead()
         let (lines, next, results) = await summaries(for: query, limit: limit)
         return objectResponse(from: results) { writer in
-            writer.list("sends", of: lines) { $0.write(to: &$1) }
+            writer.list("items", of: lines) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
@@ -67,7 +67,7 @@ extension QueryHandler {
         if lines.isEmpty, after == nil { throw emptyResultProblem(for: results) }
         return objectResponse(from: results) { writer in
             writer.field("groupId", id)
-            writer.list("versions", of: lines) { $0.write(to: &$1) }
+            writer.list("items", of: lines) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }

@@ -85,7 +85,7 @@ struct JudgedSends {
         switch try decider.decide(in: context(body, headers: headers)) {
         case .store(let stored, _): records = stored
         case .askStage(let request): records = request.records(replyTo: nil)
-        case .answer, .changeCatalog: throw NotStored()
+        case .answer, .readCatalog, .changeCatalog: throw NotStored()
         }
         guard records.count == 2 else { throw NotStored() }
         // The first record is the entry of the audit log.

@@ -132,6 +132,38 @@ struct SendsServiceTests {
         _ = _cluster
     }
 
+    @Test func `a definition under a key is created once, on every gateway, and another body is refused`()
+        async throws
+    {
+        let (first, _cluster) = try await GatewayBench.forSends()
+        let second = try await first.another(isBehind: true)
+        func define(_ bench: GatewayBench, _ body: String, key: String) async throws -> HTTPAnswer {
+            try await bench.call(
+                "POST", NetmeraEndpoint.definitionPath, body: body, headers: ["Idempotency-Key: \(key)"])
+        }
+        let body = NetmeraExamplesTests.definition
+        let created = try await define(first, body, key: "welcome")
+        #expect(created.status == 200, "\(created.body)")
+        let number = try created.member("notificationKey")
+        // The second gateway has not read the definition yet.
+        #expect(try await define(second, body, key: "welcome").body == created.body)
+        let other = #"{"groupId":"other",\#(body.drop { $0 != "{" }.dropFirst())"#
+        let refused = try await define(second, other, key: "welcome")
+        #expect(refused.status == 409 && refused.code == "idempotency_conflict", "\(refused.body)")
+        #expect(try refused.member("notificationKey") == number)
+        #expect(refused.header("Location") == "/v1/definitions/\(number)")
+        #expect(try await define(second, other, key: "another").member("notificationKey") != number)
+        #expect(try await first.call("POST", NetmeraEndpoint.definitionPath, body: body).status == 200)
+        let list = try await first.call("GET", "/v1/definitions", key: "shop/read").body
+        #expect(list.components(separatedBy: "notificationKey").count == 4, "\(list)")
+        // A deleted definition frees its key.
+        #expect(try await first.call("DELETE", "/v1/definitions/\(number)", key: "shop/admin").status == 204)
+        #expect(try await define(second, other, key: "welcome").member("notificationKey") == number)
+        await second.stop()
+        await first.stop()
+        _ = _cluster
+    }
+
     @Test func `a backend's calls about a user go to ingest as reports`() async throws {
         let (bench, _cluster) = try await GatewayBench.forSends()
         let profile = try await bench.call(

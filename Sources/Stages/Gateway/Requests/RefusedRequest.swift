@@ -8,8 +8,23 @@ package struct RefusedRequest: Error, Sendable, Equatable {
     let status: Int
     /// The problems, never empty.
     package let problems: [RequestProblem]
-    /// The id of the send that the refusal concerns.
-    var send: String?
+    /// The object that the request conflicts with, or nil.
+    private(set) var object: ConflictingObject?
+
+    /// An object that a client can look at after a conflict.
+    enum ConflictingObject: Sendable, Equatable {
+        /// A send by its id.
+        case send(String)
+        /// A notification definition by its number.
+        case definition(Int64)
+
+        fileprivate var path: String {
+            switch self {
+            case .send(let id): "/v1/sends/\(id)"
+            case .definition(let number): "/v1/definitions/\(number)"
+            }
+        }
+    }
 
     init(_ problems: [RequestProblem], status: Int = 422) {
         precondition(!problems.isEmpty, "a refusal has a reason")
@@ -19,17 +34,17 @@ package struct RefusedRequest: Error, Sendable, Equatable {
 
     /// Makes the refusal of a request whose idempotency key came with another body before.
     ///
-    /// - Parameter send: The id of the first request's send.
-    static func idempotencyConflict(withSend send: String) -> RefusedRequest {
+    /// - Parameter object: The result of the first request.
+    static func idempotencyConflict(with object: ConflictingObject) -> RefusedRequest {
         var refusal = RefusedRequest(
             [
                 RequestProblem(
                     code: "idempotency_conflict", at: "Idempotency-Key",
                     message:
-                        "was used with another body within 24 hours, and that request counts; use a new key for each request"
+                        "was used with another body, and that request counts; use a new key for each request"
                 )
             ], status: 409)
-        refusal.send = send
+        refusal.object = object
         return refusal
     }
 
@@ -43,7 +58,7 @@ package struct RefusedRequest: Error, Sendable, Equatable {
                         "is not the newest version any more, and nothing was sent; read the group again, and send with a new Idempotency-Key"
                 )
             ], status: 409)
-        refusal.send = send.id
+        refusal.object = .send(send.id)
         return refusal
     }
 
@@ -70,10 +85,14 @@ package struct RefusedRequest: Error, Sendable, Equatable {
         json.beginArray()
         for problem in problems { problem.write(to: &json) }
         json.endArray()
-        json.field("sendId", send)
+        switch object {
+        case .send(let id): json.field("sendId", id)
+        case .definition(let number): json.field("notificationKey", "\(number)")
+        case nil: break
+        }
         json.endObject()
         var response = HTTPResponse.json(json.bytes, status: status)
-        if let send { response.headers.add("Location", value: "/v1/sends/\(send)") }
+        if let object { response.headers.add("Location", value: object.path) }
         return response
     }
 }

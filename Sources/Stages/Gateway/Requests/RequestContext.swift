@@ -31,6 +31,8 @@ struct RequestContext {
     let app: App
     // The decision.
     let catalog: CatalogSnapshot
+    /// Whether the catalog was read to its end after the request arrived.
+    var isCatalogCurrent = false
     let now: WallTime
     /// The reader of bodies, which all requests of a thread share.
     let reader: JSONReader

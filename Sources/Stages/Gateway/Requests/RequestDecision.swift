@@ -8,6 +8,8 @@ enum RequestDecision {
     case store([OutgoingRecord], HTTPResponse)
     /// The records are stored, then the request waits for the reply of another stage.
     case askStage(StageRequest)
+    /// The catalog is read to its end, and the request is decided again. The second decision cannot be this one.
+    case readCatalog
     /// The audit record is stored, then the catalog changes and this gateway reads the change, then the
     /// response is sent.
     case changeCatalog(CatalogChange, HTTPResponse)

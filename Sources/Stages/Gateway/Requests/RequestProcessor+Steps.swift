@@ -8,7 +8,7 @@ extension RequestProcessor {
         let kind: RequestKind
         let decide: RequestWorker.Decide
         let receivedAt: Instant
-        /// Whether the catalog was read to its end because the request names something unknown.
+        /// Whether the catalog was read to its end for this request.
         var hasReadCatalog = false
     }
 

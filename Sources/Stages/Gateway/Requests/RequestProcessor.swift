@@ -72,7 +72,8 @@ final class RequestProcessor {
             let refusal = APIKeyHeader.refusal(for: access)?.response
             return finish(pending, as: .refused, response: refusal ?? Unavailable.unstored)
         }
-        let context = makeContext(for: pending.authorized, app: app, catalog: catalog)
+        var context = makeContext(for: pending.authorized, app: app, catalog: catalog)
+        context.isCatalogCurrent = pending.hasReadCatalog
         do throws(RefusedRequest) {
             carryOut(try pending.decide(context), of: pending, at: context.acceptedAt)
         } catch {
@@ -102,7 +103,7 @@ final class RequestProcessor {
     }
 
     /// Reads the catalog to its end and decides again. Another gateway may have just created the missing
-    /// name.
+    /// name, or the object of the request's idempotency key.
     private func readCatalogAndRetry(_ pending: PendingRequest) {
         var pending = pending
         pending.hasReadCatalog = true
@@ -126,6 +127,9 @@ final class RequestProcessor {
         case .answer(let response): finish(pending, as: .answered, response: response)
         case .store(let records, let response): send(records, of: pending, then: .answer(response))
         case .askStage(let request): ask(request, for: pending)
+        case .readCatalog:
+            precondition(!pending.hasReadCatalog, "the catalog is read to its end once for a request")
+            readCatalogAndRetry(pending)
         case .changeCatalog(let change, let response):
             let caller = pending.authorized.caller
             var entry = change.auditEntry(by: caller.key.id, at: acceptedAt)

@@ -18,7 +18,7 @@ enum TimedSendOutcome {
         case .scheduled(let scheduled): self = .scheduled(scheduled)
         case .conflict(let first):
             let firstSend = first.isEmpty ? send : first
-            self = .refused(RefusedRequest.idempotencyConflict(withSend: firstSend).response)
+            self = .refused(RefusedRequest.idempotencyConflict(with: .send(firstSend)).response)
         case .refused(let reason):
             self = .refused(.error(status: 422, code: "not_scheduled", message: reason))
         case .cancelled, .listed, .verdict, nil: self = .underWay

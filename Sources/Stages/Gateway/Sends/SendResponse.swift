@@ -13,7 +13,7 @@ enum SendResponse {
     ) -> HTTPResponse {
         guard case .verdict(let planned) = reply else { return accepted(send, validated: validated) }
         switch planned.verdict {
-        case .conflict: return RefusedRequest.idempotencyConflict(withSend: send.id).response
+        case .conflict: return RefusedRequest.idempotencyConflict(with: .send(send.id)).response
         case .newerState: return RefusedRequest.newerState(refusing: send).response
         default: return accepted(send, validated: validated, verdict: planned)
         }

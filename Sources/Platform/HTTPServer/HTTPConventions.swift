@@ -12,9 +12,7 @@ struct HTTPConventions: Sendable {
         var response = response
         response.headers.add(RequestID.headerName, value: requestID)
         if response.status < 300 || response.status == 429 {
-            for line in limitHeaders.lines where response.headers[line.name] == nil {
-                response.headers.add(line.name, value: line.value)
-            }
+            response.headers = response.headers.adding(limitHeaders)
         }
         if response.status == 429 || response.status == 503, response.headers["retry-after"] == nil {
             response.headers.add("Retry-After", value: "\(Self.retrySeconds)")

@@ -20,6 +20,10 @@ package struct GatewayLimits: Sendable {
     package static let sendBytesMax = 5 << 19
     /// Field names in a body with a send. Beyond it the answer is 400.
     package static let sendFieldsMax = 4096
+    /// Sends in one batch. Beyond it the answer is 422, and nothing is stored.
+    package static let sendsPerBatchMax = 500
+    /// Field names in a body with a batch, over all its sends. Beyond it the answer is 400.
+    package static let batchFieldsMax = 128 * sendsPerBatchMax
     /// Bytes of a body that changes the catalog. Beyond it the answer is 413.
     package static let catalogBytesMax = 64 * 1024
     /// Characters of an idempotency key. Beyond it the answer is 422.

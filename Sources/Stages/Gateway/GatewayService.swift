@@ -117,7 +117,7 @@ package final class GatewayService: Stage {
             onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
         undo.append { await writer.stop(by: .now()) }
         let worker = try RequestWorker(
-            environment, limits: settings.limits, pendingLimit: pendingLimit, context: context,
+            environment, limits: settings.limits, pendingLimit: pendingLimit, rates: rates, context: context,
             metrics: metrics, clock: clock, onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
         undo.append { await worker.stop(by: .now()) }
         let lookup = try SendLookup(

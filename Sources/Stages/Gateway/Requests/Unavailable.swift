@@ -29,7 +29,7 @@ enum Unavailable {
         var response = HTTPResponse.error(status: 429, code: RateLimit.errorCode, message: exceeded.message)
         let waitSecondsRoundedUp = (exceeded.waitMilliseconds + 999) / 1000
         response.headers.add("Retry-After", value: "\(waitSecondsRoundedUp)")
-        for line in quota?.headers.lines ?? [] { response.headers.add(line.name, value: line.value) }
+        response.headers = response.headers.adding(quota?.headers ?? [:])
         return response
     }
 

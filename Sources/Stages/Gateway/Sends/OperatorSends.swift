@@ -57,7 +57,8 @@ package struct OperatorSends {
             try store(records)
             response = answer
         case .askStage(let request): response = try askStage(request)
-        case .answer, .readCatalog, .changeCatalog: preconditionFailure("a send is either stored or scheduled")
+        case .answer, .readCatalog, .changeCatalog:
+            preconditionFailure("a send is either stored or scheduled")
         }
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
         return AcceptedSend(id: id, answer: response.body)

@@ -4,7 +4,7 @@ internal import HTTPServer
 internal import Members
 internal import Sends
 
-/// `/v1/sends`: `POST` sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
+/// `/v1/sends`: `POST` sends, `POST /v1/sends/batch` carries out many sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
 /// cancels it. `GET /v1/sends/keys/{key}` finds the send of a request whose answer was lost. The list of sends is a
 /// query of the insight stage (`InsightEndpoint`).
 struct SendsEndpoint: Sendable {
@@ -15,6 +15,7 @@ struct SendsEndpoint: Sendable {
     let lanes: Int
 
     private static let path = "/v1/sends"
+    private static let batchPath = "/v1/sends/batch"
     private static let sendPath = "/v1/sends/{id}"
     private static let keyPath = "/v1/sends/keys/{key}"
     /// The largest integer that programs with floating-point numbers represent exactly.
@@ -28,6 +29,14 @@ struct SendsEndpoint: Sendable {
             [authorization, worker] request in
             authorization.admit(request, for: .send) { authorized in
                 worker.accept(authorized, as: .send) { context throws(RefusedRequest) in
+                    try decider.decide(in: context)
+                }
+            }
+        }
+        routes.onAdmission(.post, path: Self.batchPath, bodyBytesMax: GatewayLimits.sendBytesMax) {
+            [authorization, worker] request in
+            authorization.admit(request, for: .send) { authorized in
+                worker.acceptBatch(authorized) { context throws(RefusedRequest) in
                     try decider.decide(in: context)
                 }
             }

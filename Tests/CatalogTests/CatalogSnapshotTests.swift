@@ -44,6 +44,26 @@ extension CatalogSnapshot {
     #expect(catalog.apps.isEmpty && catalog.keys.isEmpty && catalog.unusableRecords.isEmpty)
 }
 
+@Test func `two Unicode spellings of a name are two segments and two types`() {
+    var catalog = CatalogSnapshot()
+    catalog.put(makeApp())
+    let spellings = ["caf\u{E9}", "cafe\u{301}"]
+    let segments = spellings.enumerated().map { index, name in
+        Segment(app: "shop", name: name, rule: .tag("t\(index)"))
+    }
+    for segment in segments {
+        _ = catalog.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
+        let type = ActivityTypeRecord(app: "shop", type: ActivityType(name: segment.name))
+        _ = catalog.apply(key: type.key, value: type.encoded(), with: JSONReader())
+    }
+    for segment in segments { #expect(catalog.segment(named: segment.name, of: "shop") == segment) }
+    #expect(catalog.segments(of: "shop").count == 2 && catalog.apps["shop"]?.activityTypes.count == 2)
+    // A deleted name does not delete the other one.
+    _ = catalog.apply(key: segments[0].key, value: nil, with: JSONReader())
+    #expect(catalog.segments(of: "shop") == [segments[1]])
+    #expect(catalog.segment(named: spellings[0], of: "shop") == nil)
+}
+
 @Test func `an unreadable record is reported and removes the earlier record of its key`() {
     var catalog = CatalogSnapshot()
     catalog.put(makeApp())

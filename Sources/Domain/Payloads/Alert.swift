@@ -15,6 +15,9 @@ package struct Alert: Sendable, Hashable {
         }
     }
 
+    /// The most arguments of one localized text.
+    package static let argumentsMax = 16
+
     package var title: Text?
     package var body: Text?
     /// The name of a sound file in the app, or `default`.

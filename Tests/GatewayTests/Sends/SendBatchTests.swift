@@ -41,7 +41,8 @@ struct SendBatchTests {
 
         // The same key in a single request is the same send.
         let single = try await bench.call(
-            "POST", "/v1/sends", body: SendsServiceTests.update(ofGroup: "m3"), headers: ["Idempotency-Key: k"])
+            "POST", "/v1/sends", body: SendsServiceTests.update(ofGroup: "m3"),
+            headers: ["Idempotency-Key: k"])
         #expect(try single.member("sendId") == ids[1])
         let fingerprints = try await bench.sends(atLeast: 3).filter { $0.id == ids[1] }.map(\.fingerprint)
         #expect(fingerprints.count == 2 && fingerprints[0] == fingerprints[1])
@@ -67,7 +68,8 @@ struct SendBatchTests {
             let answer = try await bench.call("POST", Self.path, body: body, headers: headers)
             #expect(answer.status == 422 && answer.code == code && answer.field == field, "\(answer.body)")
         }
-        #expect(try await bench.call("POST", Self.path, body: batch([update]), key: "shop/read").status == 403)
+        #expect(
+            try await bench.call("POST", Self.path, body: batch([update]), key: "shop/read").status == 403)
         #expect(try await bench.sends(atLeast: 0).isEmpty)
         #expect(bench.metrics.render().contains("\nflotilla_gateway_in_flight 0\n"), "all are released")
         await bench.stop()

@@ -35,8 +35,8 @@ extension CatalogObjectKind {
         let segment = Segment(app: context.app.id, name: name, rule: object["rule"].segmentRule())
         object.reportUnknownFields()
         try context.throwProblems()
-        let segments = context.catalog.segments(of: context.app.id)
-        if segments[name] == nil, segments.count >= segmentsPerAppMax {
+        let isNew = context.catalog.segment(named: name, of: context.app.id) == nil
+        if isNew, context.catalog.segments(of: context.app.id).count >= segmentsPerAppMax {
             throw tooMany("segments", limit: segmentsPerAppMax)
         }
         var json = JSONWriter(capacity: 1024)
@@ -50,7 +50,7 @@ extension CatalogObjectKind {
         let deleted = HTTPResponse(status: 204)
         switch self {
         case .activityTypes:
-            if context.catalog.types(of: context.app.id)[name] != nil {
+            if context.catalog.hasTypeRecord(named: name, of: context.app.id) {
                 return .changeCatalog(.deleteType(name, of: context.app.id), deleted)
             }
             // `activityTypes` also has the types that are written in the app's document.

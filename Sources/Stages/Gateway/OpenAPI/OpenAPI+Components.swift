@@ -78,6 +78,27 @@ extension OpenAPI {
         }
         """#
 
+    static let headers = #"""
+        {
+          "requestId":{
+            "description":"The X-Request-Id of the request, if it has 1 to 128 letters, digits and characters of -_.~:+/=, otherwise a random id. It stands in the log, in the audit and on the send.",
+            "schema":{"type":"string","maxLength":128}
+          },
+          "rateLimitPolicy":{
+            "description":"The requests that the key may make in a window of w seconds, by draft-ietf-httpapi-ratelimit-headers. Each send of a batch counts as one.",
+            "schema":{"type":"string"}
+          },
+          "rateLimit":{
+            "description":"The remaining requests (r) of the key, and the seconds until all are available again (t).",
+            "schema":{"type":"string"}
+          },
+          "retryAfter":{
+            "description":"Seconds to wait before the next try.",
+            "schema":{"type":"integer","minimum":1}
+          }
+        }
+        """#
+
     static let responses = #"""
         {
           "badRequest":{
@@ -110,12 +131,16 @@ extension OpenAPI {
           },
           "tooMany":{
             "description":"The request exceeds a rate limit.",
-            "headers":{"Retry-After":{"schema":{"type":"integer"}}},
+            "headers":{
+              "Retry-After":{"$ref":"#/components/headers/retryAfter"},
+              "RateLimit-Policy":{"$ref":"#/components/headers/rateLimitPolicy"},
+              "RateLimit":{"$ref":"#/components/headers/rateLimit"}
+            },
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           },
           "unavailable":{
             "description":"The service is unavailable, or it is unknown whether the request was stored. Send it again.",
-            "headers":{"Retry-After":{"schema":{"type":"integer"}}},
+            "headers":{"Retry-After":{"$ref":"#/components/headers/retryAfter"}},
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           }
         }

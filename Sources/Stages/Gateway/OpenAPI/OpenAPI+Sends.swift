@@ -20,7 +20,7 @@ extension OpenAPI {
         "private":{"type":"boolean","description":"Whether the group is private to its one user. Needed only if the activity type is not private."},
         "contentState":{"$ref":"#/components/schemas/state"},
         "attributes":{"$ref":"#/components/schemas/state","description":"On a start: every property of the type except the group attribute, which the gateway adds."},
-        "alert":{"type":"object","additionalProperties":false,"description":"Required on a start, with a title or a body.","properties":{"title":{"$ref":"#/components/schemas/text"},"body":{"$ref":"#/components/schemas/text"},"sound":{"type":"string"}}},
+        "alert":{"type":"object","additionalProperties":false,"description":"Required on a start, with a title or a body.","properties":{"title":{"$ref":"#/components/schemas/text"},"body":{"$ref":"#/components/schemas/text"},"sound":{"type":"string"},"title-loc-key":{"type":"string","description":"The title in the spelling of Apple's payloads, instead of title."},"title-loc-args":{"$ref":"#/components/schemas/locArgs"},"loc-key":{"type":"string","description":"The body in the spelling of Apple's payloads, instead of body."},"loc-args":{"$ref":"#/components/schemas/locArgs"}}},
         "priority":{"enum":[5,10],"description":"The default is 10."},
         "staleDate":{"$ref":"#/components/schemas/date","description":"The time at which the content is outdated. Not allowed on an end."},
         "dismissalDate":{"$ref":"#/components/schemas/date","description":"The time at which the activity leaves the Lock Screen. Allowed on an end only."},

@@ -180,6 +180,12 @@ private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table
         }
         #expect(firstTwo.map(\.id) == ["b", "c"])
         #expect(allTimers.map(\.id) == ["b", "c", "a"])
+        // The next page begins behind the last timer, also if that timer has gone meanwhile.
+        let position = try #require(firstTwo.last?.position)
+        _ = try decide(command(.cancel(.id("c"))), in: &table)
+        #expect(
+            try decide(command(.list(2, after: position)), in: &table)
+                == .listed([allTimers[2]], isComplete: true))
     }
 
     @Test func `a repeated key gets the first answer for a day, and another body is a conflict`()

@@ -49,6 +49,8 @@ package struct GatewayReply: JSONRecord, Hashable {
             self.send = send
             self.event = event
         }
+
+        package var position: TimerPosition { TimerPosition(dueAt: dueAt, id: id) }
     }
 
     package enum Outcome: Sendable, Hashable {

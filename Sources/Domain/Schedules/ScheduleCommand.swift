@@ -17,8 +17,8 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case schedule(Schedule)
         /// Deletes the selected timers.
         case cancel(TimerSelection)
-        /// Lists the owner's timers that are due next, up to this number.
-        case list(Int)
+        /// Lists the owner's timers that are due next, up to this number, from the position on.
+        case list(Int, after: TimerPosition? = nil)
     }
 
     /// A selection of the owner's timers, to cancel them.
@@ -66,7 +66,12 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case .cancel(let selection):
             writer.name("cancels")
             selection.write(to: &writer)
-        case .list(let countMax): writer.field("lists", countMax)
+        case .list(let countMax, let position):
+            writer.field("lists", countMax)
+            if let position {
+                writer.name("after")
+                position.write(to: &writer)
+            }
         }
         writer.field("replyTo", replyTo)
         writer.field("acceptedAt", acceptedAt)
@@ -80,7 +85,9 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         if let selection = record["cancels"].optional {
             action = .cancel(selection.timerSelection())
         } else if let countMax = record["lists"].optional {
-            action = .list(countMax.int(in: 1...Self.listedTimersMax))
+            action = .list(
+                countMax.int(in: 1...Self.listedTimersMax),
+                after: record["after"].optional.map { TimerPosition(from: $0.object()) })
         } else {
             action = .schedule(Schedule(from: record))
         }

@@ -69,7 +69,7 @@ struct SchedulesServiceTests {
         let listed = try await bench.call("GET", Self.path + "?user=jane", key: "shop/read")
         #expect(
             listed.body
-                == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}],"isComplete":true}"#
+                == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}]}"#
         )
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(

@@ -32,7 +32,7 @@ struct IdempotencyTests {
             topics: GatewayService.topics + FanOutService.topics)
         let second = try await first.another()
         let planner = try await startPlanner(beside: first)
-        let count = trialCount(base: 50)
+        let count = trialCount(base: 100)
         let (ports, key) = ([first.port, second.port], try #require(first.keys["shop/send"]))
         func post(toGateway gateway: Int, score: Int, status: Int) async throws -> [String] {
             try await onThread {

@@ -54,6 +54,13 @@ extension OpenAPI {
             "description":"The group that owns the sends for later, if they do not belong to one user.",
             "schema":{"$ref":"#/components/schemas/name"}
           },
+          "scheduleCursor":{
+            "name":"cursor",
+            "in":"query",
+            "required":false,
+            "description":"The field next of the page before.",
+            "schema":{"type":"string"}
+          },
           "scheduleActivity":{
             "name":"activity",
             "in":"query",

@@ -56,10 +56,12 @@ struct ScheduleDecider: Sendable {
     /// `GET`: lists the next waiting schedules of an owner.
     func list(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         try context.refuseBody()
-        var query = ScheduleQuery(in: context, allowed: ["user", "group"])
+        var query = ScheduleQuery(in: context, allowed: ["user", "group", "cursor"])
         let owner = query.owner()
+        let position = query.position()
         try query.throwProblems()
-        let command = command(.list(ScheduleCommand.listedTimersMax), of: owner, in: context)
+        let command = command(
+            .list(ScheduleCommand.listedTimersMax, after: position), of: owner, in: context)
         return .askStage(
             StageRequest(subject: .command(command), otherRecords: []) { ScheduleResponse.list($0) })
     }

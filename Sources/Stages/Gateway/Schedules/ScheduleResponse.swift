@@ -87,7 +87,7 @@ enum ScheduleResponse {
             json.endObject()
         }
         json.endArray()
-        json.field("isComplete", isComplete)
+        json.field("next", isComplete ? nil : timers.last?.position.cursor)
         json.endObject()
         return .json(json.bytes)
     }

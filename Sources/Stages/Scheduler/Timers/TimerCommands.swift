@@ -57,7 +57,8 @@ package struct TimerCommands: Sendable {
         case .schedule(let schedule):
             return try setTimer(for: schedule, of: command, stamp: stamp, offset: offset, in: &table)
         case .cancel(let selection): return try cancel(selection, of: command, stamp: stamp, in: &table)
-        case .list(let countMax): return try list(command, countMax: countMax, in: &table)
+        case .list(let countMax, let position):
+            return try list(command, countMax: countMax, after: position, in: &table)
         }
     }
 
@@ -159,12 +160,14 @@ package struct TimerCommands: Sendable {
 
     // MARK: List
 
-    /// Lists the first timers of the owner, in due order.
+    /// Lists timers of the owner in due order, from the first or from a position on.
     private func list(
-        _ command: ScheduleCommand, countMax: Int, in table: inout some TimerTable
+        _ command: ScheduleCommand, countMax: Int, after position: TimerPosition?,
+        in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
         let timers = try table.timers(of: command.owner, app: command.app).compactMap(\.listing)
-            .sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
+            .filter { timer in position.map { $0 < timer.position } ?? true }
+            .sorted { $0.position < $1.position }
         let listed = Array(timers.prefix(countMax))
         return Decision(
             outcome: .listed, answer: .listed(listed, isComplete: listed.count == timers.count))

@@ -1,4 +1,5 @@
 import Identifiers
+import Payloads
 import Schedules
 import Sends
 import Testing

@@ -1,5 +1,6 @@
 import Catalog
 import CatalogRecords
+import HTTPServer
 import Lifecycle
 import Testing
 

@@ -1,4 +1,6 @@
+import Foundation
 import HTTPServer
+import Lifecycle
 import Synchronization
 import Telemetry
 import Testing
@@ -46,7 +48,7 @@ struct HTTPConventionsTests {
             #expect(answer.header("X-Request-Id") == valid, "\(path): \(answer.head)")
             if path == "/id" { #expect(answer.body == valid) }
         }
-        let invalid = ["a b", "a\"b", "é", String(repeating: "a", count: 129), "", "a\r\nX-Request-Id: b"]
+        let invalid = ["a b", "a\"b", "é", String(repeating: "a", count: 129), "a\r\nX-Request-Id: b"]
         var ids: Set<String> = []
         for id in invalid {
             let answer = try await server.exchange(
@@ -118,6 +120,6 @@ struct HTTPConventionsTests {
             #expect(peer.answers(atLeast: 2).map(\.status) == [200, 404])
         }
         #expect(notes.withLock { $0 } == ["a GET /users/{id} 200", "b none 404"])
-        server.stop(by: .now())
+        await server.stop(by: .now())
     }
 }

@@ -1,4 +1,5 @@
 import CatalogRecords
+import Foundation
 import HTTPServer
 import InstallationRecords
 import JSON
@@ -96,6 +97,13 @@ struct QuestionTests {
         #expect(problem([("from", "0"), ("to", "99999999999")])?.contains("range_too_long") == true)
         #expect(problem([("limit", "501")])?.contains(#""field":"limit""#) == true)
         #expect(problem([("from", "9"), ("to", "1")])?.contains(#""field":"from""#) == true)
+        let all = try #require(problem([("limit", "0"), ("cursor", "x"), ("usr", "a"), ("user", "")]))
+        for field in ["user", "limit", "cursor", "usr"] {
+            #expect(all.contains(#""field":"\#(field)""#), "\(all)")
+        }
+        #expect(all.components(separatedBy: #""code":"#).count == 6, "the first one twice: \(all)")
+        let many = try #require(problem((0..<50).map { ("p\($0)", "x") }))
+        #expect(many.components(separatedBy: #""code":"#).count == 22, "at most 20 problems")
     }
 
     @Test func `a field of an export is text to a spreadsheet, whatever it contains`() {

@@ -13,7 +13,7 @@ package struct HTTPRequest: Sendable {
     /// The peer's address without the port.
     package let peer: String
     /// The id in the answer's header `X-Request-Id`: the client's id if it is valid, otherwise a random one.
-    package let id: String
+    package internal(set) var id = RequestID.random()
 
     /// Returns the first query field of this name.
     package func query(named name: String) -> String? { query.first { $0.name == name }?.value }

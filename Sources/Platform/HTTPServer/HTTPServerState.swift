@@ -13,7 +13,7 @@ final class HTTPServerState: Sendable {
     }
 
     static let tooSlow = HTTPResponse.error(
-        status: 503, code: "too_slow", message: "the answer took too long; try again")
+        status: 503, code: "answer_too_slow", message: "the answer took too long; try again")
     static let stopping = HTTPResponse.error(
         status: 503, code: "stopping", message: "the server is stopping; try again")
 

@@ -79,7 +79,7 @@ struct InsightRelayTests {
 
         let longRange = try await get("/v1/events?from=0&to=\(Self.firstTapAt)")
         #expect(
-            longRange.status == 400 && longRange.code == "range_too_long" && longRange.field == "from",
+            longRange.status == 422 && longRange.code == "range_too_long" && longRange.field == "from",
             "\(longRange)")
         let counts = try await get("/v1/events/counts?from=0&to=\(Self.firstTapAt)")
         #expect(counts.code == "range_too_long", "\(counts)")

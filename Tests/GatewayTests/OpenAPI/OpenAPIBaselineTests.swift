@@ -5,7 +5,7 @@ import Testing
 @testable import Gateway
 
 /// The interface that clients use: a change of the document that would break a client of the baseline is an error. The file
-/// `openapi-baseline.json` is the document of the last release. If a release must break clients, replace the file with
+/// `Tests/openapi-baseline.json` is the document of the last release. If a release must break clients, replace the file with
 /// the answer of `GET /v1/openapi.json`, and name the change in the release notes.
 struct OpenAPIBaselineTests {
     typealias Object = OpenAPIComparison.Object
@@ -15,7 +15,7 @@ struct OpenAPIBaselineTests {
     }
 
     @Test func `the interface breaks no client of the baseline`() throws {
-        let baseline = try Repository.text(of: "Tests/GatewayTests/OpenAPI/openapi-baseline.json")
+        let baseline = try Repository.text(of: "Tests/openapi-baseline.json")
         let comparison = OpenAPIComparison(
             from: try Self.object(baseline), to: try Self.object(OpenAPI.document))
         #expect(comparison.breakingChanges == [])

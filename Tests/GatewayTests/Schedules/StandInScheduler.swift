@@ -4,6 +4,7 @@ import Kafka
 import Lifecycle
 import RecordFormat
 import Schedules
+import Sends
 import Telemetry
 import Topics
 

@@ -14,6 +14,8 @@ import Topics
 /// Repeated requests at several gateways, with the planner that decides about them. Gateways do not know each other's
 /// requests: the same key gives the same id at each of them, and the planner compares the bodies.
 struct IdempotencyTests {
+    private static let topics = Array(Set(GatewayService.topics + FanOutService.topics))
+
     /// Starts a planner on the cluster of a gateway.
     private func startPlanner(beside bench: GatewayBench) async throws -> FanOutService {
         var settings = FanOutSettings()
@@ -29,7 +31,7 @@ struct IdempotencyTests {
     @Test
     func `retries at two gateways have one id, and another body is refused with it`() async throws {
         let (first, _cluster) = try await GatewayBench.forSends(
-            topics: GatewayService.topics + FanOutService.topics)
+            topics: Self.topics)
         let second = try await first.another()
         let planner = try await startPlanner(beside: first)
         let count = trialCount(base: 100)
@@ -64,7 +66,7 @@ struct IdempotencyTests {
     func `every call refuses another body under its key, and an older version than the group's`() async throws
     {
         let (bench, _cluster) = try await GatewayBench.forSends(
-            topics: GatewayService.topics + FanOutService.topics)
+            topics: Self.topics)
         let planner = try await startPlanner(beside: bench)
         func post(_ path: String, _ body: String, key: String?) async throws -> HTTPAnswer {
             try await bench.call(

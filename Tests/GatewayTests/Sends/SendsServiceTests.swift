@@ -98,6 +98,11 @@ struct SendsServiceTests {
         let rule = #"{"rule":{"and":[{"tag":"vip"},{"attribute":"age","atLeast":18}]}}"#
         #expect(
             try await first.call("PUT", "/v1/segments/adults", body: rule, key: "shop/admin").status == 200)
+        // The rule alone, as the book and the command line have it.
+        let bare = try await first.call(
+            "PUT", "/v1/segments/fans", body: #"{"tag":"vip"}"#, key: "shop/admin")
+        #expect(bare.body == #"{"name":"fans","rule":{"tag":"vip"}}"#, "\(bare.body)")
+        #expect(try await first.call("DELETE", "/v1/segments/fans", key: "shop/admin").status == 204)
         let send = Self.start(audience: #"{"segments":["adults"]}"#)
         #expect(try await second.call("POST", "/v1/sends", body: send).status == 202)
         #expect(
@@ -117,7 +122,8 @@ struct SendsServiceTests {
         let defined = try await first.call(
             "POST", "/rest/3.0/createNotificationDefinition", body: NetmeraExamplesTests.definition)
         let number = try defined.member("notificationKey")
-        #expect(try await second.call("GET", "/v1/definitions/\(number)", key: "shop/read").status == 200)
+        let shown = try await second.call("GET", "/v1/definitions/\(number)", key: "shop/read")
+        #expect(try shown.status == 200 && shown.member("title") == "Live Activity Start", "\(shown.body)")
         #expect(try await second.call("DELETE", "/v1/definitions/\(number)", key: "shop/admin").status == 204)
         #expect(try await second.call("GET", "/v1/definitions", key: "shop/read").body == #"{"items":[]}"#)
 

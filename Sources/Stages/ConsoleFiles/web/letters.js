@@ -78,7 +78,7 @@ function page(place, { asked }) {
       show(said, notice("good", isRedrive ? `Redrive done: ${amount(done)}.` : `Discarded: ${counted(done.letters, "letter")}.`,
         done.stay?.length > 0 && h("ul", done.stay.map((one) => h("li", `${count(one.count)} were not sent again: ${one.message}.`)))));
     } catch (error) {
-      show(said, notice("bad", error.code === "too_slow" ? "The call takes longer than the time limit and continues. Refresh in a few minutes." : what(error)));
+      show(said, notice("bad", error.code === "answer_too_slow" ? "The call takes longer than the time limit and continues. Refresh in a few minutes." : what(error)));
     }
   }
 

@@ -1,3 +1,4 @@
+internal import Identifiers
 internal import Schedules
 internal import Sends
 internal import Store

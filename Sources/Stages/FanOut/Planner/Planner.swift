@@ -1,6 +1,7 @@
 package import CatalogRecords
 package import Identifiers
 internal import Payloads
+internal import Schedules
 package import Sends
 package import Store
 

@@ -71,6 +71,8 @@ extension CatalogObjectKind {
     private static func write(_ definition: NotificationDefinition, to json: inout JSONWriter) {
         json.beginObject()
         writeSummary(of: definition, to: &json)
+        json.field("title", definition.content.alert?.title?.plainText)
+        json.field("message", definition.content.alert?.body?.plainText)
         json.field("liveActAttr", definition.content.attributes)
         json.field("contentState", definition.content.contentState)
         json.endObject()

@@ -50,7 +50,7 @@ struct PendingReplies<Request> {
 
     /// Returns the earliest deadline, or nil if no stored request waits.
     mutating func nextDeadline() -> Instant? {
-        while deadlines.pop(where: { requests[$0.name] == nil }) != nil {}
+        while let first = deadlines.first, requests[first.name] == nil { _ = deadlines.pop() }
         return deadlines.first?.instant
     }
 }

@@ -121,7 +121,7 @@ final class RequestProcessor {
     }
 
     /// Reads the catalog to its end for all waiting requests together. A request that comes during a read waits for the
-    /// next one, because the read may miss what was stored since its beginning.
+    /// next one, because the read may miss records that were stored since it began.
     private func readCatalogForWaitingRequests() {
         if isReadingCatalog || requestsAwaitingCatalog.isEmpty { return }
         isReadingCatalog = true

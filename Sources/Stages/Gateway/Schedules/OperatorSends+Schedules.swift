@@ -4,6 +4,7 @@ internal import Kafka
 internal import Lifecycle
 internal import RecordFormat
 internal import Schedules
+internal import Sends
 package import Telemetry
 internal import Topics
 

@@ -1,8 +1,10 @@
 internal import Catalog
 internal import HTTPServer
 internal import Lifecycle
+internal import StageSupport
+internal import Telemetry
 
-// Batches of sends. Each send becomes a request of its own, with its own decision, records and answer.
+// Batches of sends. Each send becomes a separate request, with its decision, its records and its answer.
 
 extension RequestProcessor {
     /// A batch that this gateway has taken over and must answer.
@@ -21,9 +23,11 @@ extension RequestProcessor {
             authorized.reply.send(response)
         }
         guard let catalog = environment.catalog else { return refuse(with: Unavailable.notReady) }
-        guard case .granted(_, let app) = currentAccess(of: authorized.caller, in: catalog) else {
-            let refusal = APIKeyHeader.refusal(for: currentAccess(of: authorized.caller, in: catalog))
-            return refuse(with: refusal?.response ?? Unavailable.unstored)
+        let access = currentAccess(of: authorized.caller, in: catalog)
+        guard case .granted(_, let app) = access else {
+            // There is always a refusal, because the access is not granted.
+            let refusal = APIKeyHeader.refusal(for: access)?.response
+            return refuse(with: refusal ?? Unavailable.unstored)
         }
         let context = makeContext(
             for: RequestInput(authorized.request), of: authorized.caller, app: app, catalog: catalog,

@@ -5,7 +5,7 @@ internal import Sends
 /// The reader of a `POST /v1/sends/batch` body: `{"sends": [{…}, {…}]}`. Each send has the members of a `POST /v1/sends`
 /// body, and perhaps an `idempotencyKey`.
 enum SendBatchBody {
-    private static let keyMember = "idempotencyKey"
+    private static let keyMember: StaticString = "idempotencyKey"
     private static let keyHeader = "Idempotency-Key"
 
     /// Returns the input of each send, as if each came with its own request. Only the batch itself is checked here.
@@ -42,7 +42,7 @@ enum SendBatchBody {
         if let key = object[keyMember].optional { headers.add(keyHeader, value: key.string()) }
         var json = JSONWriter(capacity: 1024)
         json.beginObject()
-        for (name, value) in object.members where name != keyMember {
+        for (name, value) in object.members where name != keyMember.description {
             json.name(name)
             unsafe json.raw(value.raw)
         }

@@ -4,21 +4,9 @@ internal import HTTPServer
 struct CallProblem: Error {
     let response: HTTPResponse
 
-    static func invalid(_ field: String, message: String) -> CallProblem {
-        CallProblem(response: .error(status: 400, code: "invalid", message: message, field: field))
-    }
-
-    static func unknownField(_ field: String) -> CallProblem {
-        CallProblem(
-            response: .error(
-                status: 400, code: "unknown_field", message: "this call has no parameter \(field)",
-                field: field))
-    }
-
-    static func rangeTooLong(daysMax: Int64) -> CallProblem {
-        let message = "must be at most \(daysMax) days before to; ask for shorter ranges"
-        return CallProblem(
-            response: .error(status: 400, code: "range_too_long", message: message, field: "from"))
+    /// All problems of the parameters, at least one.
+    static func parameters(_ problems: [ParameterProblem]) -> CallProblem {
+        CallProblem(response: ParameterProblem.response(to: problems))
     }
 
     /// Nothing was found, and all lanes have answered.

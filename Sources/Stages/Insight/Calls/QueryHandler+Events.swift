@@ -66,7 +66,8 @@ extension QueryHandler {
         guard let code = try parameters.text("code") else { return nil }
         guard Event.Code(rawValue: code) != nil else {
             let known = Event.Code.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid("code", message: "must be one of \(known)")
+            try parameters.report(.invalid("code", message: "must be one of \(known)"))
+            return nil
         }
         return code
     }

@@ -65,7 +65,7 @@ struct SendDecider: Sendable {
         send.id = id.text
         send.fingerprint = idempotency?.fingerprint
         let records = [
-            context.auditRecord(action: "send.\(send.content.event.rawValue)", subject: id.text),
+            context.auditRecordOfSend(action: "send.\(send.content.event.rawValue)", subject: id.text),
             OutgoingRecord(destination: .sends, key: recordKey, value: send.encoded()),
         ]
         return .store(records, SendResponse.accepted(send, validated: validated))

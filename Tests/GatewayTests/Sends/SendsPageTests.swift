@@ -72,7 +72,7 @@ struct SendsPageTests {
 
     @Test func `the page has the limits of the code`() {
         for limit in [
-            "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each |",
+            "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each, 20 of one key |",
             "up to 5,000 definitions",
             "to 10,000 users",
         ] { #expect(page.contains(limit), "\(limit)") }
@@ -80,6 +80,7 @@ struct SendsPageTests {
         #expect(NotificationDefinition.countPerAppMax == 5000 && Audience.namesMax == 10_000)
         #expect(GatewayLimits.sendBytesMax == 5 << 19 && GatewayLimits.catalogBytesMax == 64 << 10)
         #expect(GatewayLimits.lookupsWaitingMax == 100 && GatewayLimits.lookupMilliseconds == 3000)
+        #expect(GatewayLimits.lookupsPerCallerWaitingMax == 20)
         #expect(
             SendValidator.deadlineSecondsMax == 20 * 3600 && SendValidator.endDateSecondsMax == 30 * 86_400)
     }

@@ -64,14 +64,33 @@ struct LagRow {
         }
         // The end of a partition is behind the marker of its last transaction, and a consumer commits the offset
         // after its last record. Only a look at the records tells the two apart.
-        let unread = try UnreadRecordReader(settings: settings, log: .silent).readOldest(
-            of: lags.map { $0.1 })
+        let caughtUp = try caughtUpPositions(of: lags.map { $0.1 }, settings: settings)
         return lags.map { group, lag in
-            let isCaughtUp = unread.caughtUp.contains(UnreadRecordReader.GroupPosition(of: lag))
+            let isCaughtUp = caughtUp.contains(UnreadRecordReader.GroupPosition(of: lag))
             return LagRow(
                 group: group, partition: lag.committed.partition, committed: lag.committed.offset,
                 end: lag.watermarks.high, recordCount: isCaughtUp ? 0 : lag.recordCount)
         }
+    }
+
+    /// The passes of the look at the records. Each has a time limit, and finds some of the positions.
+    private static let passesMax = 6
+
+    /// Returns the positions behind which no record waits.
+    private static func caughtUpPositions(
+        of lags: [GroupLag], settings: KafkaSettings
+    ) throws -> Set<UnreadRecordReader.GroupPosition> {
+        let reader = try UnreadRecordReader(settings: settings, log: .silent)
+        let behind = lags.filter { $0.recordCount > 0 }
+        var unknown = Set(behind.map { UnreadRecordReader.GroupPosition(of: $0) })
+        var caughtUp: Set<UnreadRecordReader.GroupPosition> = []
+        for _ in 0..<passesMax where !unknown.isEmpty {
+            let unread = try reader.readOldest(at: unknown)
+            caughtUp.formUnion(unread.caughtUp)
+            unknown.subtract(unread.caughtUp)
+            unknown.subtract(unread.oldest.keys)
+        }
+        return caughtUp
     }
 
     var cells: [String] {

@@ -99,9 +99,9 @@ struct InsightList: Sendable {
     var usage: String { show == nil ? "[list] --app APP [options]" : "[list | show ID] --app APP [options]" }
 
     var options: [CommandOption] {
-        [.value.value("--app", "the app's id")]
+        [.value("--app", "the app's id")]
             + filters + Self.pageFilters
-            + [.flag.value("--json", "prints one JSON object per line instead of a table")]
+            + [.flag("--json", "prints one JSON object per line instead of a table")]
     }
 
     func run(_ invocation: Invocation) async throws {

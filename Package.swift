@@ -303,7 +303,7 @@ let package = Package(
             "Settings",
             "Catalog", "Topics", "Identifiers", "RecordFormat", "ContentSchemas", "Payloads",
             "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Kafka",
-            "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
+            "KafkaTesting", "HTTPClient", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
             "IngestPureTests", "Ingest", "IngestTesting", "StageSupport", "Kafka", "Topics", "Identifiers",

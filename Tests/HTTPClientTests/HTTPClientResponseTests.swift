@@ -41,3 +41,14 @@ import Testing
     }
     #expect(parse(String(repeating: "x", count: 20_000), inPiecesOf: 100) == .malformed)
 }
+
+@Test func `processes of a stage may answer each other at length`() {
+    func parse(with limit: Int) -> HTTPResponseParser.ParseResult {
+        var parser = HTTPResponseParser(bodyBytesMax: limit)
+        return Array("HTTP/1.1 200 A\r\nContent-Length: 20000000\r\n\r\n".utf8).withUnsafeBytes {
+            parser.parse($0)
+        }
+    }
+    #expect(parse(with: HTTPResponseParser.bodyBytesDefault) == .malformed)
+    #expect(parse(with: HTTPResponseParser.memberBodyBytesMax) == .needsMore)
+}

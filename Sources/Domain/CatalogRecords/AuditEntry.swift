@@ -6,7 +6,7 @@ internal import RecordFormat
 package struct AuditEntry: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The value of `app` in entries that concern no single app.
-    package static let everyApp = "flotilla"
+    package static let everyApp = AppIDRules.installation
 
     /// Milliseconds since 1970.
     package var at: Int64

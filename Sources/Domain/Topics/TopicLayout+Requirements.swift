@@ -27,6 +27,7 @@ extension TopicLayout {
         switch topic {
         case .catalog: return compacted(partitions: 1)
         case .installations, .registry, .groups, .timers: return compacted(partitions: lanes)
+        case .auditSends: return retained(forMilliseconds: 30 * Self.day)
         case .events, .deadLetters:
             return retained(
                 forMilliseconds: 30 * Self.day,
@@ -65,7 +66,7 @@ extension TopicName {
             .jobsUrgent, .jobs, .sendsTimed, .subscriptions, .schedulesAuto, .timers, .replies:
             true
         case .catalog, .reports, .sends, .superseded, .jobsLater5s, .jobsLater2m, .receipts, .schedules,
-            .members, .audit, .deadLetters:
+            .members, .audit, .auditSends, .deadLetters:
             false
         }
     }

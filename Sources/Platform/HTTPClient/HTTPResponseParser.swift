@@ -9,8 +9,12 @@ package struct HTTPResponseParser {
 
     /// The limit of the status line and the headers. A longer head is malformed.
     static let headBytesMax = 16 * 1024
-    /// The limit of `Content-Length`. A larger number is malformed.
-    static let bodyBytesMax = 4 << 20
+    /// The default limit of `Content-Length`. A larger number is malformed.
+    package static let bodyBytesDefault = 4 << 20
+    /// The limit for the processes of a stage. The largest answer is a page of 5,000 events with the longest names.
+    package static let memberBodyBytesMax = 32 << 20
+
+    private let bodyBytesMax: Int
 
     /// The bytes of the head so far, up to the empty line.
     private var head: [UInt8] = []
@@ -21,7 +25,7 @@ package struct HTTPResponseParser {
     private var contentLength: Int?
     private var body: [UInt8] = []
 
-    package init() {}
+    package init(bodyBytesMax: Int = HTTPResponseParser.bodyBytesDefault) { self.bodyBytesMax = bodyBytesMax }
 
     /// Parses the next piece of the answer.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer) -> ParseResult {
@@ -72,7 +76,7 @@ package struct HTTPResponseParser {
             let value = parts[1].drop { $0 == " " || $0 == "\t" }
             switch parts[0].lowercased() {
             case "content-length":
-                guard let length = Int(value), (0...Self.bodyBytesMax).contains(length) else { return false }
+                guard let length = Int(value), (0...bodyBytesMax).contains(length) else { return false }
                 contentLength = length
             case "connection": if value.lowercased() == "close" { keepsAlive = false }
             case "transfer-encoding": isChunked = true

@@ -35,7 +35,7 @@ package final class GatewayService: Stage {
     package static let fileDescriptors = StageFileDescriptors(clients: 5)
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
-        .deadLetters, .members,
+        .auditSends, .deadLetters, .members,
     ]
 
     private let settings: GatewaySettings
@@ -91,6 +91,10 @@ package final class GatewayService: Stage {
             let routes = makeRoutes(to: background, context: context, metrics: metrics)
             let server = try serve(routes, context: context)
             running.set(RunningParts(server: server, background: background, routes: routes.patterns))
+            PlainTextListener.warn(
+                about: settings.listen,
+                remedy: "put a TLS proxy before the gateway, or use a private network",
+                log: context.log)
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -125,7 +129,8 @@ package final class GatewayService: Stage {
         undo.append { lookup.stop() }
         let deadLetters = try DeadLetterService(in: environment, log: context.log)
         undo.append { deadLetters.stop() }
-        let relay = try InsightRelay(in: environment, context: context)
+        let relay = try InsightRelay(
+            settings: environment.cluster.settings, layout: environment.layout, context: context)
         undo.append { relay.stop() }
         let replies = try ReplyReader(environment, context: context) { worker.handle($0) }
         undo.append { replies.stop() }

@@ -73,7 +73,7 @@ struct SendsPageTests {
 
     @Test func `the page has the limits of the code`() {
         for limit in [
-            "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each |",
+            "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each, 20 of one key |",
             "up to 5,000 definitions", "| 500 ms |", "| 500, 64,000 |", "up to 500 sends",
             "to 10,000 users",
         ] { #expect(page.contains(limit), "\(limit)") }
@@ -83,6 +83,7 @@ struct SendsPageTests {
         #expect(GatewayLimits.plannerReplyMilliseconds == 500)
         #expect(GatewayLimits.sendsPerBatchMax == 500 && GatewayLimits.batchFieldsMax == 64_000)
         #expect(GatewayLimits.lookupsWaitingMax == 100 && GatewayLimits.lookupMilliseconds == 3000)
+        #expect(GatewayLimits.lookupsPerCallerWaitingMax == 20)
         #expect(
             SendValidator.deadlineSecondsMax == 20 * 3600 && SendValidator.endDateSecondsMax == 30 * 86_400)
     }

@@ -137,7 +137,7 @@ struct SendProgressTests {
             return
         }
         #expect(cancel.send == id && cancel.group == "m1" && cancel.app == "shop")
-        let actions = try await bench.audit(atLeast: 2).map(\.action)
+        let actions = try await bench.auditOfSends(atLeast: 2).map(\.action)
         #expect(actions.contains("send.cancel"))
         await bench.stop()
         _ = _cluster

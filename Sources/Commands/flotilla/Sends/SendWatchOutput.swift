@@ -26,7 +26,8 @@ struct SendWatchOutput {
     }
 
     var line: String {
-        var parts = ["[\(bar)] \(progress.stateName)"]
+        let reason = progress.isUnknownGroup ? " (unknown_group: no start has created it)" : ""
+        var parts = ["[\(bar)] \(progress.stateName)\(reason)"]
         parts.append("targeted \(progress.targeted)")
         if progress.isDryRun { return (parts + ["would push \(progress.expanded)"]).joined(separator: ", ") }
         parts.append("pushed \(outcomes[.accepted] + outcomes[.rejected] + outcomes[.unknown])")

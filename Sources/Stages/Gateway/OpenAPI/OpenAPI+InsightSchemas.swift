@@ -40,6 +40,11 @@ extension OpenAPI {
             "rejected":{"type":"integer"},
             "rejectedBy":{"type":"object","additionalProperties":{"type":"integer"}},
             "toGo":{"type":"integer"},
+            "sentAgain":{
+              "type":"array",
+              "items":{"type":"object","required":["sendId"],"additionalProperties":{"type":["string","integer"]}},
+              "description":"The outcomes of failed jobs that `flotilla replay resend` pushed again, one entry for each call."
+            },
             "opened":{"type":"integer","description":"Taps on the group's activities until its next send."},
             "latencyMilliseconds":{
               "type":"object",
@@ -231,6 +236,7 @@ extension OpenAPI {
           "type":"object",
           "required":["by","from","to","buckets","totals"],
           "properties":{
+            \##(cursorProperty),
             "by":{"enum":["hour","day"]},
             "from":{"type":"integer"},
             "to":{"type":"integer"},
@@ -254,7 +260,7 @@ extension OpenAPI {
         },
         "fleet":{
           "type":"object",
-          "required":["lag","members","processes","openBreakers","differences","lanes"],
+          "required":["openBreakers","lanes"],
           "properties":{
             "lag":{
               "type":"array",

@@ -1,4 +1,5 @@
 internal import CatalogRecords
+internal import Identifiers
 internal import InstallationRecords
 internal import RecordFormat
 internal import Topics
@@ -12,6 +13,7 @@ struct OutgoingRecord: Sendable {
         case schedules
         case reports
         case audit
+        case auditSends
         case catalog
 
         var topic: TopicName {
@@ -20,6 +22,7 @@ struct OutgoingRecord: Sendable {
             case .schedules: .schedules
             case .reports: .reports
             case .audit: .audit
+            case .auditSends: .auditSends
             case .catalog: .catalog
             }
         }
@@ -32,6 +35,14 @@ struct OutgoingRecord: Sendable {
 
     static func audit(_ entry: AuditEntry) -> OutgoingRecord {
         OutgoingRecord(destination: .audit, key: entry.key, value: entry.encoded())
+    }
+
+    /// Makes a record of the audit of sends. Its lane is the subject's, so that an app with many sends fills no single
+    /// lane.
+    static func auditOfSends(_ entry: AuditEntry) -> OutgoingRecord {
+        OutgoingRecord(
+            destination: .auditSends, key: RecordKey.join(entry.app, entry.subject ?? ""),
+            value: entry.encoded())
     }
 
     static func report(_ report: Report) -> OutgoingRecord {

@@ -44,10 +44,19 @@ struct RequestContext {
 
     /// Makes the record that names the caller and this action in the audit.
     func auditRecord(action: String, subject: String) -> OutgoingRecord {
+        .audit(auditEntry(action: action, subject: subject))
+    }
+
+    /// Makes the record that names the caller and this action in the audit of sends.
+    func auditRecordOfSend(action: String, subject: String) -> OutgoingRecord {
+        .auditOfSends(auditEntry(action: action, subject: subject))
+    }
+
+    private func auditEntry(action: String, subject: String) -> AuditEntry {
         var entry = AuditEntry(
             at: acceptedAt, author: author, action: action, app: app.id, subject: subject)
         (entry.address, entry.requestID) = (address, requestID)
-        return .audit(entry)
+        return entry
     }
 
     /// Makes a command to the scheduler that names the caller.

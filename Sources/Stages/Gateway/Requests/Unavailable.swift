@@ -19,6 +19,17 @@ enum Unavailable {
             message: "no process of the insight stage answers; check that `flotilla run insight` is running"
         )
     }
+    /// The key has `GatewayLimits.queriesPerKeyWaitingMax` queries without an answer.
+    static let tooManyQuestions: HTTPResponse = {
+        var response = HTTPResponse.error(
+            status: 429, code: "too_many_questions",
+            message:
+                "this key has \(GatewayLimits.queriesPerKeyWaitingMax) questions that wait for insight; ask again when some are answered"
+        )
+        response.headers.add("Retry-After", value: "1")
+        return response
+    }()
+
     /// The records may be stored all the same, so the client's second request may be a repetition.
     static var unstored: HTTPResponse {
         response(code: "not_stored", message: "not all records were acknowledged; send the request again")

@@ -45,7 +45,7 @@ struct ScheduleDecider: Sendable {
         // A cancel of a phone has no audit record, because its command names the key and the address.
         let auditRecords =
             context.role.includes(.send)
-            ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
+            ? [context.auditRecordOfSend(action: "schedule.cancel", subject: owner.text)] : []
         let command = command(.cancel(selection), of: owner, in: context)
         return .askStage(
             StageRequest(subject: .command(command), otherRecords: auditRecords) {

@@ -52,7 +52,8 @@ struct TimedSendDecider: Sendable {
         // A schedule from a phone has no audit record. Its command stays in `schedules`, as a report stays in
         // `reports`, and names the key and the address.
         let auditRecords =
-            context.role.includes(.send) ? [context.auditRecord(action: "schedule", subject: send.id)] : []
+            context.role.includes(.send)
+            ? [context.auditRecordOfSend(action: "schedule", subject: send.id)] : []
         return .askStage(
             StageRequest(subject: .command(command), otherRecords: auditRecords) { [send] reply in
                 makeResponse(send, TimedSendOutcome(reply, of: send.id))

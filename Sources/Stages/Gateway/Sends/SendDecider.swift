@@ -65,7 +65,7 @@ struct SendDecider: Sendable {
         var send = validated.send
         send.id = id.text
         (send.fingerprint, send.requestID) = (idempotency?.fingerprint, context.requestID)
-        let audit = context.auditRecord(action: "send.\(send.content.event.rawValue)", subject: id.text)
+        let audit = context.auditRecordOfSend(action: "send.\(send.content.event.rawValue)", subject: id.text)
         // Only the planner knows the other requests with this key, and the scope's newest version.
         guard idempotency != nil || send.ifVersion != nil else {
             let record = OutgoingRecord(destination: .sends, key: recordKey, value: send.encoded())

@@ -42,7 +42,9 @@ enum SendResponse {
         writeWarnings(validated.warnings, to: &json)
         json.endObject()
         var response = HTTPResponse.json(json.bytes, status: 202)
-        response.headers.add("Location", value: "/v1/sends/\(send.id)")
+        // A derived id does not name its time, without which a lookup has to search.
+        let time = SendID.namesAcceptance(send.id) ? "" : "?at=\(send.acceptedAt)"
+        response.headers.add("Location", value: "/v1/sends/\(send.id)\(time)")
         return response
     }
 

@@ -77,14 +77,27 @@ struct SendsEndpoint: Sendable {
             reply.send(error.response)
             return true
         }
-        return lookup.find(id, of: authorized.caller.app.id, since: acceptedAt) { result in
-            switch result {
-            case .send(let found): then(id, found)
-            case .notFound: reply.send(SendResponse.unknownSend)
-            case .timedOut: reply.send(SendResponse.notFoundInTime)
-            case .unavailable: reply.send(Unavailable.unreachable)
+        let (app, key) = (authorized.caller.app.id, authorized.caller.key.id)
+        // A cancellation does not wait behind the queries of the same key.
+        let caller = "\(app)/\(key) \(request.method.rawValue)"
+        let find: @Sendable (SearchStart) -> Bool = { start in
+            lookup.find(id, of: app, from: start, for: caller) { result in
+                switch result {
+                case .send(let found): then(id, found)
+                case .notFound: reply.send(SendResponse.unknownSend)
+                case .timedOut: reply.send(SendResponse.notFoundInTime)
+                case .unavailable: reply.send(Unavailable.unreachable)
+                }
             }
         }
+        if let time = acceptedAt ?? id.acceptedAt { return find(.accepted(at: time)) }
+        // Only the insight stage has an index of sends. It knows where to search, or that there is nothing to find in
+        // the records that it has read.
+        let admission = relay.ask(InsightQuery(.locate, app: app, key: key, id: id.text)) { answer in
+            let start = answer.flatMap(SendLocation.init)?.searchStart ?? .end
+            if !find(start) { reply.send(Unavailable.overloaded) }
+        }
+        return admission == .asked || find(.end)
     }
 
     /// Finds the send that a request with an idempotency key has stored.
@@ -109,7 +122,10 @@ struct SendsEndpoint: Sendable {
             authorized.reply.send(SendResponse.unknownSend)
             return true
         }
-        return lookup.find(id, of: authorized.caller.app.id, since: time) { result in
+        let (app, key) = (authorized.caller.app.id, authorized.caller.key.id)
+        return lookup.find(
+            id, of: app, from: time.map { .accepted(at: $0) } ?? .end, for: "\(app)/\(key) by key"
+        ) { result in
             switch result {
             case .send(let found): sendProgress(of: id, found: found, to: authorized)
             case .notFound:
@@ -148,12 +164,17 @@ struct SendsEndpoint: Sendable {
 
     /// Answers with the records of planner and lanes, and with the insight stage's report about the jobs.
     private func sendProgress(of id: SendID, found: FoundSend, to authorized: AuthorizedRequest) {
-        let query = InsightQuery(.report, app: authorized.caller.app.id, id: id.text)
-        let isTaken = relay.ask(query) { answer in
+        let query = InsightQuery(
+            .report, app: authorized.caller.app.id, key: authorized.caller.key.id, id: id.text)
+        let admission = relay.ask(query) { answer in
             let report = answer?.status == 200 ? answer?.body : nil
             authorized.reply.send(found.progress.response(report: report))
         }
-        if !isTaken { authorized.reply.send(found.progress.response(report: nil)) }
+        switch admission {
+        case .asked: break
+        case .overloaded: authorized.reply.send(found.progress.response(report: nil))
+        case .tooManyOfKey: authorized.reply.send(Unavailable.tooManyQuestions)
+        }
     }
 
     private func cancel(_ id: SendID, found: FoundSend, for authorized: AuthorizedRequest) {

@@ -9,6 +9,32 @@ struct CallProblem: Error {
         CallProblem(response: ParameterProblem.response(to: problems))
     }
 
+    /// A limit ended the query (`QueryLimits`).
+    static func limited(_ limit: QueryLimit) -> CallProblem {
+        switch limit {
+        case .time:
+            retryable(
+                status: 503, code: "question_too_slow",
+                message: "the question was ended after a second; ask for a shorter range, or again later")
+        case .size:
+            CallProblem(
+                response: .error(
+                    status: 422, code: "too_large",
+                    message:
+                        "one hour has more groups than an answer can list; ask with group, or leave out split=group"
+                ))
+        case .waiting:
+            retryable(
+                status: 429, code: "too_many_questions",
+                message: "too many questions of this key wait; ask again when some are answered")
+        }
+    }
+
+    /// Returns an answer that the gateway sends with `Retry-After`.
+    private static func retryable(status: Int, code: String, message: String) -> CallProblem {
+        CallProblem(response: .error(status: status, code: code, message: message))
+    }
+
     /// Nothing was found, and all lanes have answered.
     static let unknown = CallProblem(
         response: .error(
@@ -21,6 +47,6 @@ struct CallProblem: Error {
     static func partial(missing lanes: [Int]) -> CallProblem {
         let names = lanes.map(String.init).joined(separator: ", ")
         let message = "lanes \(names) do not answer now and may hold the data; ask again"
-        return CallProblem(response: .error(status: 503, code: "insight_partial", message: message))
+        return retryable(status: 503, code: "insight_partial", message: message)
     }
 }

@@ -1,7 +1,7 @@
 /// The SQLite tables of one lane's events, and the statements that write them.
 enum EventSchema {
     /// The version of the layout. A file with another version is rebuilt.
-    static let version = 2
+    static let version = 3
     /// The version of a file that the last process found unusable.
     static let unusableVersion = -1
 
@@ -25,7 +25,28 @@ enum EventSchema {
             app TEXT NOT NULL, hour INTEGER NOT NULL, code TEXT NOT NULL, attributes_type TEXT NOT NULL,
             group_name TEXT NOT NULL, count INTEGER NOT NULL,
             PRIMARY KEY (app, hour, code, attributes_type, group_name)) WITHOUT ROWID;
+        CREATE INDEX counts_of_groups ON counts (app, group_name, hour);
+        CREATE TABLE totals (
+            app TEXT NOT NULL, hour INTEGER NOT NULL, code TEXT NOT NULL, attributes_type TEXT NOT NULL,
+            count INTEGER NOT NULL, PRIMARY KEY (app, hour, code, attributes_type)) WITHOUT ROWID;
         """
+
+    /// The tables of counts, which have an hour in their keys.
+    enum CountTable: String, CaseIterable {
+        case counts
+        case totals
+
+        /// Deletes some rows of an app before an hour. The last placeholder is their limit.
+        var deleteStatement: String {
+            let key =
+                self == .counts
+                ? "app, hour, code, attributes_type, group_name" : "app, hour, code, attributes_type"
+            return """
+                DELETE FROM \(rawValue) WHERE (\(key)) IN (
+                    SELECT \(key) FROM \(rawValue) WHERE app = ? AND hour < ? LIMIT ?)
+                """
+        }
+    }
 
     static let insertStatement = """
         INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -34,6 +55,12 @@ enum EventSchema {
     /// A name is never empty, so an empty text means no name.
     static let countStatement = """
         INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET count = count + excluded.count
+        """
+
+    /// The totals are the counts of all groups.
+    static let totalStatement = """
+        INSERT INTO totals VALUES (?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET count = count + excluded.count
         """
 

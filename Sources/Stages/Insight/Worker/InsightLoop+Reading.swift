@@ -23,9 +23,9 @@ extension InsightLoop {
     /// Prepares the start of one partition of an open lane: its file decides whether it continues, skips
     /// deleted records, or is rebuilt.
     private func startReading(_ topicPartition: TopicPartition, between ends: Watermarks) {
-        guard let lane = lanes[topicPartition.partition], let topic = topic(of: topicPartition) else {
-            return
-        }
+        guard let lane = lanes[topicPartition.partition], let topic = topic(of: topicPartition),
+            fullFiles[topicPartition] == nil
+        else { return }
         let position = lane.files[topic.rawValue].position
         switch position.match(ends: ends, of: topic.name, isCompacted: layout.isCompacted(topic.name)) {
         case .continues: break

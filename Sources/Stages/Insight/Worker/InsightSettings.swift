@@ -36,7 +36,7 @@ package struct InsightSettings: OperatorSettings {
         switch topic {
         case .receipts, .progress: Int64(receiptsRetentionMilliseconds)
         case .events: Int64(eventsRetentionMilliseconds)
-        case .audit: topic.ageMaxMilliseconds
+        case .audit, .auditSends: topic.ageMaxMilliseconds
         // Only erasures have a time here. They must last as long as events from before them.
         case .installations: Int64(eventsRetentionMilliseconds)
         case .groups, .timers: nil

@@ -10,6 +10,7 @@ enum InsightTopic: Int, CaseIterable, Sendable {
     case installations
     case timers
     case audit
+    case auditSends
 
     var name: TopicName {
         switch self {
@@ -20,6 +21,7 @@ enum InsightTopic: Int, CaseIterable, Sendable {
         case .installations: .installations
         case .timers: .timers
         case .audit: .audit
+        case .auditSends: .auditSends
         }
     }
 
@@ -28,7 +30,7 @@ enum InsightTopic: Int, CaseIterable, Sendable {
     var ageMaxMilliseconds: Int64 {
         switch self {
         case .receipts, .progress: 7 * 86_400_000
-        case .events: 30 * 86_400_000
+        case .events, .auditSends: 30 * 86_400_000
         case .groups, .installations, .timers: TopicLayout.deleteRetentionMilliseconds - 3_600_000
         case .audit: 400 * 86_400_000
         }

@@ -40,8 +40,8 @@ final class LaneFiles {
         }
     }
 
-    /// Whether the partitions of all topics are read.
-    var isReading: Bool { !firstOffsets.contains(nil) }
+    /// Whether the partition of a topic is read.
+    func isReading(_ topic: InsightTopic) -> Bool { firstOffsets[topic.rawValue] != nil }
 
     /// Notes that a topic is read.
     ///

@@ -157,8 +157,8 @@ final class ReceiptFile: LaneFile {
 
     // MARK: Retention
 
-    func deleteRows(before time: Int64) throws -> Int {
-        try ReceiptTable.allCases.reduce(0) { count, table in
+    func deleteRows(before time: Int64) throws -> DeletedRows {
+        try ReceiptTable.allCases.reduce(DeletedRows()) { count, table in
             try count
                 + sweep.deleteNextPage(of: table.rawValue, isInOrder: table.isInOrder, in: file, before: time)
         }

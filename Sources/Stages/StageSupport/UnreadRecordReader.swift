@@ -1,21 +1,23 @@
-internal import Kafka
+package import Kafka
 internal import Lifecycle
-internal import Telemetry
+package import Telemetry
 
 /// Reads the first unread record of each group in each partition, for the age of the lag. It reads all
 /// positions in one pass, and is used on one thread only.
-final class UnreadRecordReader {
+package final class UnreadRecordReader {
     /// The position in a partition at which a group continues.
-    struct GroupPosition: Hashable {
-        let partition: TopicPartition
+    package struct GroupPosition: Hashable {
+        package let partition: TopicPartition
         /// The next offset, or nil for the beginning.
-        let offset: Int64?
+        package let offset: Int64?
 
-        init(partition: TopicPartition, offset: Int64?) {
+        package init(partition: TopicPartition, offset: Int64?) {
             (self.partition, self.offset) = (partition, offset)
         }
 
-        init(of lag: GroupLag) { self.init(partition: lag.committed.partition, offset: lag.committed.offset) }
+        package init(of lag: GroupLag) {
+            self.init(partition: lag.committed.partition, offset: lag.committed.offset)
+        }
 
         var start: PartitionStart {
             PartitionStart(partition: partition, position: offset.map { .offset($0) } ?? .beginning)
@@ -23,12 +25,16 @@ final class UnreadRecordReader {
     }
 
     /// The result of one pass. A position that was not reached in time is in neither collection.
-    struct UnreadRecords: Equatable {
+    package struct UnreadRecords: Equatable {
         /// The times at which the first waiting records were written, in milliseconds since 1970.
-        var oldest: [GroupPosition: Int64] = [:]
+        package var oldest: [GroupPosition: Int64] = [:]
         /// The positions without waiting records. Transaction markers may be there, but consumers never see
         /// them.
-        var caughtUp: Set<GroupPosition> = []
+        package var caughtUp: Set<GroupPosition> = []
+
+        package init(oldest: [GroupPosition: Int64] = [:], caughtUp: Set<GroupPosition> = []) {
+            (self.oldest, self.caughtUp) = (oldest, caughtUp)
+        }
     }
 
     /// The limit of positions in one pass. Those with the most unread records are read.
@@ -40,7 +46,7 @@ final class UnreadRecordReader {
     private let consumer: Consumer
     private var batch = RecordBatch(recordsMax: 1000, bytesMax: 4 << 20)
 
-    init(settings: KafkaSettings, log: Log) throws {
+    package init(settings: KafkaSettings, log: Log) throws {
         var options = ConsumerOptions(membership: .manual)
         // The group's next record may have been deleted. Then the oldest remaining record is its first
         // waiting one.
@@ -56,13 +62,13 @@ final class UnreadRecordReader {
 
     /// - Parameter lags: The lags of any groups. Several groups may read one partition, each at its own
     ///   position.
-    func readOldest(of lags: [GroupLag]) throws -> UnreadRecords {
+    package func readOldest(of lags: [GroupLag]) throws -> UnreadRecords {
         let largestLags = lags.filter { $0.recordCount > 0 }.sorted { $0.recordCount > $1.recordCount }
             .prefix(Self.positionsMax)
         return try readOldest(at: Set(largestLags.map(GroupPosition.init)))
     }
 
-    func readOldest(at positions: Set<GroupPosition>) throws -> UnreadRecords {
+    package func readOldest(at positions: Set<GroupPosition>) throws -> UnreadRecords {
         // The positions that are not reached yet, in each partition the lowest first.
         var remaining = Dictionary(grouping: positions, by: \.partition)
             .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }

@@ -63,7 +63,7 @@ struct UsersEndpoint: Sendable {
         try context.refuseBody()
         let report = Report(app: context.app.id, erasing: user)
         let command = context.scheduleCommand(
-            .cancel(.everything), of: .recipient(.user(user)), acceptedAt: context.acceptedAt)
+            .erase, of: .recipient(.user(user)), acceptedAt: context.acceptedAt)
         return .store(
             [
                 context.auditRecord(action: "user.erase", subject: user), .report(report),

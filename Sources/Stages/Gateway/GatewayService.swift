@@ -35,7 +35,7 @@ package final class GatewayService: Stage {
     package static let fileDescriptors = StageFileDescriptors(clients: 5)
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
-        .deadLetters, .members,
+        .deadLetters, .members, .superseded,
     ]
 
     private let settings: GatewaySettings
@@ -151,7 +151,7 @@ package final class GatewayService: Stage {
         ).add(to: &routes)
         InsightEndpoint(authorization: authorization, relay: relay).add(to: &routes)
         SchedulesEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
-        UsersEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        UsersEndpoint(authorization: authorization, worker: worker, layout: environment.layout).add(to: &routes)
         CatalogEndpoint(authorization: authorization, worker: worker).add(to: &routes)
         NetmeraEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
         DeadLettersEndpoint(authorization: authorization, service: parts.deadLetters).add(to: &routes)

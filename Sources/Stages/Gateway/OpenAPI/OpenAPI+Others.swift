@@ -25,7 +25,7 @@ extension OpenAPI {
             "security":[{"bearer":[]}],
             \#(userParameter),
             "responses":{
-              \#(response(202, schema: "userAccepted", meaning: "Stored. Remaining records expire.")),
+              \#(response(202, schema: "userAccepted", meaning: "Stored. No push by token reaches the user any more. Other records expire as listed.")),
               \#(refusals())
             }
           }
@@ -152,7 +152,24 @@ extension OpenAPI {
           "type":"object",
           "required":["userId","accepted"],
           "additionalProperties":false,
-          "properties":{"userId":{"type":"string"},"accepted":{"const":true},"note":{"type":"string"}}
+          "properties":{
+            "userId":{"type":"string"},
+            "accepted":{"const":true},
+            "remaining":{
+              "type":"array",
+              "description":"After an erasure: the places that still name the user, what lies there, and until when (milliseconds since 1970; on a quiet topic Kafka deletes a record up to the topic's segment.ms later).",
+              "items":{
+                "type":"object",
+                "required":["where","what"],
+                "additionalProperties":false,
+                "properties":{
+                  "where":{"type":"string"},
+                  "what":{"type":"string"},
+                  "until":{"type":"integer"}
+                }
+              }
+            }
+          }
         },
         "reports":{
           "description":"The page about records in the book lists the fields of a report.",

@@ -1,6 +1,7 @@
 internal import CatalogRecords
 internal import InstallationRecords
 internal import RecordFormat
+internal import Sends
 internal import Topics
 
 /// A record that a request stores in Kafka.
@@ -13,6 +14,7 @@ struct OutgoingRecord: Sendable {
         case reports
         case audit
         case catalog
+        case superseded
 
         var topic: TopicName {
             switch self {
@@ -21,6 +23,7 @@ struct OutgoingRecord: Sendable {
             case .reports: .reports
             case .audit: .audit
             case .catalog: .catalog
+            case .superseded: .superseded
             }
         }
     }
@@ -29,6 +32,8 @@ struct OutgoingRecord: Sendable {
     let key: [UInt8]
     /// Nil deletes the key's earlier record.
     let value: [UInt8]?
+    /// The partition of a record that every partition gets. Nil for the partition of the key.
+    var partition: Int32?
 
     static func audit(_ entry: AuditEntry) -> OutgoingRecord {
         OutgoingRecord(destination: .audit, key: entry.key, value: entry.encoded())
@@ -36,5 +41,9 @@ struct OutgoingRecord: Sendable {
 
     static func report(_ report: Report) -> OutgoingRecord {
         OutgoingRecord(destination: .reports, key: report.key, value: report.encoded())
+    }
+
+    static func erasure(_ erasure: RecipientErasure) -> OutgoingRecord {
+        OutgoingRecord(destination: .superseded, key: erasure.key, value: erasure.encoded())
     }
 }

@@ -55,7 +55,7 @@ struct InstallationReport {
         switch diagnosis.installation.endCause(of: activity) {
         case .dismissed: "dismissed"
         case .ended, .unregistered, .notRunning: "ended"
-        case nil: activity.isExpired ? "expired" : activity.state?.value.rawValue ?? "active"
+        case nil: diagnosis.isExpired(activity) ? "expired" : activity.state?.value.rawValue ?? "active"
         }
     }
 

@@ -1,4 +1,5 @@
 import Identifiers
+import JSON
 import Lifecycle
 import Payloads
 import RecordFormat
@@ -69,6 +70,19 @@ private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table
         }
         for entry in entries { #expect(DueEntry(storedKey: entry.storedKey.span) == entry) }
         #expect(DueEntry(storedKey: Array("shop/u:ben/s1".utf8).span) == nil)
+    }
+
+    @Test func `a timer that fires names the schedule behind its send, and an automatic end has none`() throws
+    {
+        var row = TimerRow(
+            app: "shop", owner: .recipient(.user("ben")), id: "daily", name: "Chest", dueAt: 12,
+            latenessMillisecondsMax: 1, send: makeSend(), commandOffset: 3)
+        let progress = try #require(row.firedProgress(of: row.send, at: 13))
+        #expect(progress.send == "r-1" && progress.writtenAt == 13)
+        #expect(progress.part == .schedule(.init(id: "daily", name: "Chest")))
+        #expect(try ProgressRecord.decode(progress.encoded(), with: JSONReader()) == progress)
+        row.id = nil
+        #expect(row.firedProgress(of: row.send, at: 13) == nil)
     }
 
     @Test func `a timer row is due at its time, an idempotency row one day after its stamp`() {

@@ -23,6 +23,8 @@ package struct InsightQuery: JSONRecord, Hashable {
         case eventCounts
         case audit
         case fleet
+        /// The send and the schedule behind the newest push to an activity, for a tap.
+        case tapOrigin
     }
 
     /// The maximum number of query parameters. More make the record invalid.

@@ -157,7 +157,7 @@ extension OpenAPI {
             "accepted":{"const":true},
             "remaining":{
               "type":"array",
-              "description":"After an erasure: the places that still name the user, what lies there, and until when (milliseconds since 1970; on a quiet topic Kafka deletes a record up to the topic's segment.ms later).",
+              "description":"After an erasure: the places that still name the user, what lies there, and until when, in milliseconds since 1970. On a quiet topic Kafka deletes a record up to the topic's segment.ms later.",
               "items":{
                 "type":"object",
                 "required":["where","what"],
@@ -186,7 +186,7 @@ extension OpenAPI {
             "refused":{"type":"array"},
             "taps":{
               "type":"array",
-              "description":"The activity and the schedule of each reported tap.",
+              "description":"The activity of each reported tap, the send behind its newest push, and the schedule behind that send.",
               "items":{
                 "type":"object",
                 "required":["index"],
@@ -194,6 +194,7 @@ extension OpenAPI {
                 "properties":{
                   "index":{"type":"integer"},
                   "activityId":{"type":"string"},
+                  "sendId":{"type":"string"},
                   "scheduleId":{"type":"string"},
                   "scheduleName":{"type":"string"}
                 }

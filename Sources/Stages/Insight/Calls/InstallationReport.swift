@@ -118,6 +118,7 @@ extension Event {
         writer.field("token", tokenHash.map(PushToken.shortForm))
         writer.field("cause", cause?.rawValue)
         writer.field("environment", environment?.rawValue)
+        writer.field("sendId", sendID)
         writer.field("scheduleId", scheduleID)
         writer.field("scheduleName", scheduleName)
     }

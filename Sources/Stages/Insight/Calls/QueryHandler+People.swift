@@ -110,13 +110,13 @@ extension QueryHandler {
 
     // MARK: Lane queries
 
-    private func findPeople(_ recipients: [Recipient], app: String) async -> QueryResult {
+    func findPeople(_ recipients: [Recipient], app: String) async -> QueryResult {
         var query = LaneQuery(.people, app: app)
         query.names = recipients.map(\.text)
         return await fanOut.run(query)
     }
 
-    private func pushes(to recipients: [Recipient], on installation: String?, app: String) async
+    func pushes(to recipients: [Recipient], on installation: String?, app: String) async
         -> QueryResult
     {
         var query = LaneQuery(.pushes, app: app)

@@ -187,7 +187,7 @@ struct AccessDecisionTests {
 
 @Test func `an app keeps its user proof, and a document must not contain one`() throws {
     var app = makeApp()
-    app.userProof = UserProofSettings(isRequired: true, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
+    app.userProof = UserProofSettings(requirement: .any, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
     var catalog = CatalogSnapshot()
     #expect(catalog.put(app) == .changed && catalog.apps["shop"]?.userProof == app.userProof)
     do {

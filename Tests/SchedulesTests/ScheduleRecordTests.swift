@@ -28,7 +28,7 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     let wishes: [ScheduleCommand.Action] = [
         .schedule(full), .schedule(Schedule(id: "s2", dueTime: .at(7), send: makeSend())),
         .cancel(.activity("chest_0")),
-        .cancel(.id("s/1")), .cancel(.send("s1")), .cancel(.everything), .list(100),
+        .cancel(.id("s/1")), .cancel(.send("s1")), .erase, .list(100),
         .list(1, after: TimerPosition(dueAt: 5, id: "s:1")),
     ]
     for wish in wishes {

@@ -17,6 +17,9 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case schedule(Schedule)
         /// Deletes the selected timers.
         case cancel(TimerSelection)
+        /// Erases the owner, who is a user: deletes the owner's timers, including automatic ENDs from the planner, and
+        /// takes the user out of all other timers of the partition. Every partition gets a copy.
+        case erase
         /// Lists the owner's timers that are due next, up to this number, from the position on.
         case list(Int, after: TimerPosition? = nil)
     }
@@ -29,8 +32,6 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case id(String)
         /// The timer that holds this send.
         case send(String)
-        /// All timers of the owner, including automatic ENDs from the planner. The erasure of a user needs it.
-        case everything
     }
 
     package var app: String
@@ -66,6 +67,11 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case .cancel(let selection):
             writer.name("cancels")
             selection.write(to: &writer)
+        case .erase:
+            writer.name("cancels")
+            writer.beginObject()
+            writer.field("everything", true)
+            writer.endObject()
         case .list(let countMax, let position):
             writer.field("lists", countMax)
             if let position {
@@ -83,7 +89,8 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     package init(from record: JSONObject) {
         let action: Action
         if let selection = record["cancels"].optional {
-            action = .cancel(selection.timerSelection())
+            let isErasure = selection.object()["everything"].optional?.bool() == true
+            action = isErasure ? .erase : .cancel(selection.timerSelection())
         } else if let countMax = record["lists"].optional {
             action = .list(
                 countMax.int(in: 1...Self.listedTimersMax),
@@ -110,7 +117,6 @@ extension ScheduleCommand.TimerSelection {
         case .activity(let name): writer.field("activity", name)
         case .id(let id): writer.field("id", id)
         case .send(let id): writer.field("send", id)
-        case .everything: writer.field("everything", true)
         }
         writer.endObject()
     }
@@ -121,7 +127,6 @@ extension JSONValue {
         let object = object()
         if let name = object["activity"].optional { return .activity(name.name()) }
         if let id = object["id"].optional { return .id(id.name()) }
-        if object["everything"].optional?.bool() == true { return .everything }
         return .send(object["send"].name())
     }
 }

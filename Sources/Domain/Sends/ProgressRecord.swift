@@ -51,6 +51,19 @@ package struct ProgressRecord: JSONRecord, Hashable {
         case planner(PlannerPart)
         /// The numbers of lanes, and the tally that each of them has.
         case lanes([Int], LaneTally)
+        /// The schedule that has fired the send. The scheduler writes it together with the send.
+        case schedule(FiredSchedule)
+    }
+
+    /// The schedule behind a send, as a tap is attributed to it.
+    package struct FiredSchedule: Sendable, Hashable {
+        package var id: String
+        package var name: String?
+
+        package init(id: String, name: String?) {
+            self.id = id
+            self.name = name
+        }
     }
 
     /// The planner's part.
@@ -119,6 +132,9 @@ package struct ProgressRecord: JSONRecord, Hashable {
             for number in numbers { writer.value(number) }
             writer.endArray()
             tally.write(to: &writer)
+        case .schedule(let schedule):
+            writer.field("scheduleId", schedule.id)
+            writer.field("scheduleName", schedule.name)
         }
     }
 
@@ -129,6 +145,8 @@ package struct ProgressRecord: JSONRecord, Hashable {
         } else if let lane = record["lane"].optional {
             // Schema version 1.
             part = .lanes([Self.laneNumber(lane)], LaneTally(from: record))
+        } else if let id = record["scheduleId"].optional {
+            part = .schedule(FiredSchedule(id: id.name(), name: record["scheduleName"].optional?.name()))
         } else {
             var plannerPart = PlannerPart(
                 record["verdict"].choice(of: PlannerVerdict.self) ?? .planned,

@@ -47,6 +47,7 @@ package struct SendProgress: Sendable {
         switch progress.part {
         case .planner(let part): add(part)
         case .lanes(let numbers, let tally): for number in numbers { laneTallies[number] = tally }
+        case .schedule: break
         }
     }
 

@@ -52,6 +52,14 @@ extension TopicLayout {
     /// Whether the topic keeps the newest record of each key.
     package func isCompacted(_ topic: TopicName) -> Bool { requirements(of: topic).cleanup.isCompacting }
 
+    /// The time for which a record can be read after it was written or, in a compacted topic, after its key was
+    /// deleted. Kafka then deletes it with its segment.
+    package func retentionMilliseconds(of topic: TopicName) -> Int64 {
+        let cleanup = requirements(of: topic).cleanup
+        return cleanup.retentionMilliseconds
+            ?? TopicRequirements.compactionLagMilliseconds + Self.deleteRetentionMilliseconds
+    }
+
     /// Whether the topic's records are deleted at an age.
     package func isDeletedByTime(_ topic: TopicName) -> Bool {
         requirements(of: topic).cleanup.retentionMilliseconds != nil

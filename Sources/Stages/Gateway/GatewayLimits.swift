@@ -65,6 +65,14 @@ package struct GatewayLimits: Sendable {
     /// Time for all of these attempts. Then the answer is 503.
     package static let queryMilliseconds = 10_000
 
+    /// Bodies of reports whose taps wait for the insight stage to name their sends. Beyond it the taps are stored
+    /// without a send.
+    package static let bodiesWithTapsWaitingMax = 100
+    /// Taps of one body for which the gateway asks. The other taps are stored without a send.
+    package static let tapsAskedPerBodyMax = 10
+    /// Time for these answers. Then the taps are stored with the sends that are known.
+    package static let tapMilliseconds = 1000
+
     // MARK: Rates of keys, addresses and installations
 
     /// The rates of one key in a second at this process, and in one burst after a pause: requests, bytes of their

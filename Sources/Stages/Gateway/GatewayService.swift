@@ -35,7 +35,7 @@ package final class GatewayService: Stage {
     package static let fileDescriptors = StageFileDescriptors(clients: 5)
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
-        .auditSends, .deadLetters, .members,
+        .auditSends, .deadLetters, .members, .superseded,
     ]
 
     private let settings: GatewaySettings
@@ -114,10 +114,13 @@ package final class GatewayService: Stage {
             settings: environment.cluster.settings, topic: environment.layout.name(of: .reports),
             metrics: context.metrics)
         undo.append { kafkaHealth.stop() }
+        let relay = try InsightRelay(in: environment, context: context)
+        undo.append { relay.stop() }
         let writer = try ReportWriter(
             environment.cluster.settings, topic: environment.layout.name(of: .reports),
             sealingKeys: environment.sealingKeys, limits: settings.limits, rates: rates,
             pendingLimit: pendingLimit, context: context, metrics: metrics, clock: clock,
+            findTapOrigin: { relay.findTapOrigin(app: $0, tap: $1, then: $2) },
             onAcknowledgement: { kafkaHealth.recordAnswer(at: .now()) })
         undo.append { await writer.stop(by: .now()) }
         let worker = try RequestWorker(
@@ -129,9 +132,6 @@ package final class GatewayService: Stage {
         undo.append { lookup.stop() }
         let deadLetters = try DeadLetterService(in: environment, log: context.log)
         undo.append { deadLetters.stop() }
-        let relay = try InsightRelay(
-            settings: environment.cluster.settings, layout: environment.layout, context: context)
-        undo.append { relay.stop() }
         let replies = try ReplyReader(environment, context: context) { worker.handle($0) }
         undo.append { replies.stop() }
         return BackgroundParts(
@@ -158,7 +158,8 @@ package final class GatewayService: Stage {
         ).add(to: &routes)
         InsightEndpoint(authorization: authorization, relay: relay).add(to: &routes)
         SchedulesEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
-        UsersEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        UsersEndpoint(authorization: authorization, worker: worker, layout: environment.layout).add(
+            to: &routes)
         CatalogEndpoint(authorization: authorization, worker: worker).add(to: &routes)
         NetmeraEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
         DeadLettersEndpoint(authorization: authorization, service: parts.deadLetters).add(to: &routes)

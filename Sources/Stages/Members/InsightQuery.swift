@@ -27,6 +27,8 @@ package struct InsightQuery: JSONRecord, Hashable {
         case fleet
         /// The part of `fleet` that is about the app, for keys that may not see the whole installation.
         case fleetOfApp
+        /// The send and the schedule behind the newest push to an activity, for a tap.
+        case tapOrigin
     }
 
     /// The maximum number of query parameters. More make the record invalid.

@@ -192,10 +192,10 @@ struct ScheduleBodyTests {
         let secret = UserProofSettings.Secret(createdAt: 0, sealed: "s")
         let cases: [(proof: UserProofSettings?, isAllowed: Bool, expected: [String])] = [
             (nil, false, [" schedules_need_proof"]), (nil, true, []),
-            (.init(isRequired: false, secrets: [secret]), false, [" schedules_need_proof"]),
-            (.init(isRequired: false, secrets: [secret]), true, []),
+            (.init(requirement: .optional, secrets: [secret]), false, [" schedules_need_proof"]),
+            (.init(requirement: .optional, secrets: [secret]), true, []),
             // Without a secret no proof can be checked.
-            (.init(isRequired: true, secrets: []), false, [" schedules_need_proof"]),
+            (.init(requirement: .any, secrets: []), false, [" schedules_need_proof"]),
         ]
         for (proof, isAllowed, expected) in cases {
             var fixture = fixture
@@ -210,7 +210,7 @@ struct ScheduleBodyTests {
             }
         }
         var fixture = fixture
-        fixture.app.userProof = .init(isRequired: true, secrets: [secret])
+        fixture.app.userProof = .init(requirement: .any, secrets: [secret])
         let body = fixture.context(Self.teak, as: .report)
         #expect(problems { try decider.schedule(in: body) } == ["userProof user_proof_missing"])
     }

@@ -36,7 +36,7 @@ struct SchedulesServiceTests {
                     id: schedule.id, dueAt: schedule.dueAt(recordTimestamp: 1_000_000),
                     send: schedule.send.id,
                     isReplacement: schedule.name == "again"))
-        case .cancel: .cancelled(2, tooLate: 1)
+        case .cancel, .erase: .cancelled(2, tooLate: 1)
         case .list:
             .listed(
                 [

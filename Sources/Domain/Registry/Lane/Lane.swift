@@ -16,7 +16,7 @@ package import struct Kafka.TopicPartition
 /// opening empties the tables of an unfinished restore. One thread owns a lane.
 package final class Lane {
     /// The version of the layout of keys and values. If it changes, every lane is rebuilt from the topic.
-    package static let schema = 8
+    package static let schema = 9
     /// The limit of uncommitted changes in memory. At the limit the caller must commit.
     package static let pendingBytesMax = 16 << 20
 

@@ -178,8 +178,9 @@ struct PageWalk: ~Copyable {
             if isFull(page) { return Array(suffix) }
             examinationsLeft -= 1
             let value = try order <= 0 ? preferredRows.value : otherRows.value
-            var exclusion = exclusion(of: value, isOtherRow: order > 0, in: source)
-            if exclusion == nil, let program = selection.program {
+            var exclusion: ExclusionReason?
+            // The tags and segments come first. A row that they do not select is left out for that reason only.
+            if let program = selection.program {
                 if profileKeys.move(to: suffix) {
                     let hasUserProfile = try profiles.advance(to: profileKeys.user.span)
                     userProfile = try hasUserProfile ? profiles.value : Span()
@@ -191,6 +192,7 @@ struct PageWalk: ~Copyable {
                     os: OSVersion.read(value, at: TokenValue.FieldOffset.os))
                 if !isSelected { exclusion = .notSelected }
             }
+            if exclusion == nil { exclusion = self.exclusion(of: value, isOtherRow: order > 0, in: source) }
             if exclusion == nil, dismissals.isNeeded, try dismissals.contains(suffix) {
                 exclusion = .dismissed
             }

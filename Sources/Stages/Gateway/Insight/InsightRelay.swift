@@ -79,6 +79,23 @@ struct WaitingQueries {
     }
 }
 
+extension InsightRelay {
+    /// Asks for the send behind a tap (`TapAttribution.FindOrigin`).
+    func findTapOrigin(
+        app: String, tap: ValidatedReports.Tap, then: @escaping @Sendable (TapOrigin?) -> Void
+    ) -> Bool {
+        guard let installation = tap.installation, let activity = tap.activity else { return false }
+        var parameters = [InsightQuery.Parameter(name: "activity", value: activity)]
+        if let group = tap.group { parameters.append(InsightQuery.Parameter(name: "group", value: group)) }
+        let query = InsightQuery(.tapOrigin, app: app, id: installation, parameters: parameters)
+        let admission = ask(query) { answer in
+            guard let answer, answer.status == 200, let body = answer.body else { return then(nil) }
+            then(TapOrigin(answer: body))
+        }
+        return admission == .asked
+    }
+}
+
 /// The attempts of the relay's queries. A query asks one process after the other until one answers. Each query begins
 /// with another process, because a process may be dead and still listed. Confined to the relay's loop.
 private final class RelayAttempts {

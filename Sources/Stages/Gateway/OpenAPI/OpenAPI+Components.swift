@@ -79,7 +79,7 @@ extension OpenAPI {
             "name":"User-Proof",
             "in":"header",
             "required":false,
-            "description":"The hex HMAC-SHA256 of the user id. Used with a key of the role report, if the app requires it.",
+            "description":"The hex HMAC-SHA256 of the user id, or SECONDS.HMAC.INSTALLATION. Used with a key of the role report, if the app requires it.",
             "schema":{"type":"string"}
           }
         }

@@ -184,6 +184,7 @@ extension OpenAPI {
             "token":{"type":"string","description":"tok: and 8 digits of the token's hash."},
             "cause":{"type":"string"},
             "environment":{"type":"string"},
+            "sendId":{"type":"string"},
             "scheduleId":{"type":"string"},
             "scheduleName":{"type":"string"}
           }

@@ -99,7 +99,7 @@ extension OpenAPI {
             "user":{"$ref":"#/components/schemas/name"},
             "userProof":{
               "type":"string",
-              "description":"The hex HMAC-SHA256 of the user id. Used with a key of the role report, if the app requires it."
+              "description":"The hex HMAC-SHA256 of the user id, or SECONDS.HMAC.INSTALLATION. Used with a key of the role report, if the app requires it."
             },
             "activity":{
               "$ref":"#/components/schemas/name",

@@ -68,7 +68,7 @@ package enum ReportsResponse {
         json.endArray()
     }
 
-    /// Writes the activity and the schedule of each accepted tap. The SDK passes them to the app that a tap launched.
+    /// Writes the activity, the send and the schedule of each accepted tap. The SDK passes them to the app that a tap launched.
     private static func writeTaps(
         _ taps: [(index: Int, tap: ValidatedReports.Tap)], to json: inout JSONWriter
     ) {
@@ -79,6 +79,7 @@ package enum ReportsResponse {
             json.beginObject()
             json.field("index", index)
             json.field("activityId", tap.activity)
+            json.field("sendId", tap.sendID)
             json.field("scheduleId", tap.scheduleID)
             json.field("scheduleName", tap.scheduleName)
             json.endObject()

@@ -2,6 +2,7 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 internal import RecordFormat
+internal import Sends
 internal import Topics
 
 /// A record that a request stores in Kafka.
@@ -15,6 +16,7 @@ struct OutgoingRecord: Sendable {
         case audit
         case auditSends
         case catalog
+        case superseded
 
         var topic: TopicName {
             switch self {
@@ -24,6 +26,7 @@ struct OutgoingRecord: Sendable {
             case .audit: .audit
             case .auditSends: .auditSends
             case .catalog: .catalog
+            case .superseded: .superseded
             }
         }
     }
@@ -32,6 +35,8 @@ struct OutgoingRecord: Sendable {
     let key: [UInt8]
     /// Nil deletes the key's earlier record.
     let value: [UInt8]?
+    /// The partition of a record that every partition gets. Nil for the partition of the key.
+    var partition: Int32?
 
     static func audit(_ entry: AuditEntry) -> OutgoingRecord {
         OutgoingRecord(destination: .audit, key: entry.key, value: entry.encoded())
@@ -47,5 +52,9 @@ struct OutgoingRecord: Sendable {
 
     static func report(_ report: Report) -> OutgoingRecord {
         OutgoingRecord(destination: .reports, key: report.key, value: report.encoded())
+    }
+
+    static func erasure(_ erasure: RecipientErasure) -> OutgoingRecord {
+        OutgoingRecord(destination: .superseded, key: erasure.key, value: erasure.encoded())
     }
 }

@@ -169,7 +169,8 @@ final class RequestProcessor {
     func send(_ records: [OutgoingRecord], of pending: PendingRequest, then nextStep: NextStep) {
         sharedProducer.send(.request(pending, then: nextStep), records: records.count) { index, send in
             let record = records[index]
-            return send(record.destination.rawValue, record.key.span, record.value?.span)
+            return send(
+                record.destination.rawValue, record.partition, record.key.span, record.value?.span)
         }
     }
 
@@ -239,7 +240,7 @@ final class RequestProcessor {
             at: max(0, WallTime.now().milliseconds), author: environment.identity(of: "gateway"),
             action: "gateway.start", app: AuditEntry.everyApp)
         sharedProducer.send(.start, records: 1) { _, send in
-            send(OutgoingRecord.Destination.audit.rawValue, entry.key.span, entry.encoded().span)
+            send(OutgoingRecord.Destination.audit.rawValue, nil, entry.key.span, entry.encoded().span)
         }
     }
 }

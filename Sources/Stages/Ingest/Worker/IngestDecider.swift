@@ -11,7 +11,8 @@ internal import Topics
 /// overlays.
 ///
 /// `+Transaction` has the steps of a transaction, `+Merge` decides about its reports, and `+Lookup` finds the known
-/// installations. `+Clock` decides whether reports wait for a clock. `+Sweep` expires data.
+/// installations. `+Erasure` erases users from all installations of a partition. `+Clock` decides whether reports wait for
+/// a clock. `+Sweep` expires data.
 final class IngestDecider: RecordDecider {
     typealias Step = IngestStep
     typealias Part = ReportsPartition
@@ -39,6 +40,9 @@ final class IngestDecider: RecordDecider {
     var decidedAt: Int64 = 0
     /// The key of the current report. Its memory is used again, so that a report allocates none.
     var reportKey: [UInt8] = []
+
+    /// The erasures of the current partition whose users are not erased from its installations yet.
+    var pendingErasures = ErasedUsers()
 
     var sweepPosition: SweepPosition
 

@@ -118,7 +118,7 @@ extension QueryHandler {
 
     // MARK: Lane queries
 
-    private func findPeople(
+    func findPeople(
         _ recipients: [Recipient], app: String
     ) async throws(CallProblem) -> QueryResult {
         var query = LaneQuery(.people, app: app)
@@ -126,7 +126,7 @@ extension QueryHandler {
         return try await ask(query)
     }
 
-    private func pushes(to recipients: [Recipient], on installation: String?, app: String) async
+    func pushes(to recipients: [Recipient], on installation: String?, app: String) async
         -> QueryResult
     {
         var query = LaneQuery(.pushes, app: app)

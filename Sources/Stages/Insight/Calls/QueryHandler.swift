@@ -35,6 +35,7 @@ struct QueryHandler: Sendable {
         case .events: return try await events(for: call, parameters: &parameters, now: now)
         case .eventCounts: return try await eventCounts(for: call, parameters: &parameters, now: now)
         case .audit: return try await audit(for: call, parameters: &parameters, now: now)
+        case .tapOrigin: return try await tapOrigin(for: call, parameters: &parameters)
         case .fleet: return try await fleetReport(for: call, parameters: parameters)
         case .fleetOfApp: return try await fleetReportOfApp(for: call, parameters: parameters)
         }

@@ -8,7 +8,7 @@ final class EventReader {
     private static let cacheKibibytes = 256
     private static let columns = """
         offset, at, received_at, code, app, environment, installation, user, attributes_type, activity, group_name,
-        token_hash, cause, schedule_id, schedule_name
+        token_hash, cause, schedule_id, schedule_name, send_id
         """
 
     /// `OpenLane.openingID` of the lane that it reads.
@@ -94,8 +94,8 @@ final class EventReader {
             activity: row.text(at: 9),
             group: row.text(at: 10), tokenHash: row.text(at: 11),
             cause: row.text(at: 12).flatMap(Event.Cause.init),
-            scheduleID: row.text(at: 13), scheduleName: row.text(at: 14), eventTime: row.integer(at: 1),
-            receivedAt: row.integer(at: 2))
+            sendID: row.text(at: 15), scheduleID: row.text(at: 13), scheduleName: row.text(at: 14),
+            eventTime: row.integer(at: 1), receivedAt: row.integer(at: 2))
     }
 
     // MARK: Counts

@@ -90,7 +90,7 @@ final class EventFile: LaneFile {
             .text(event.code.rawValue), .text(event.app), .text(event.environment?.rawValue),
             .text(event.installation), .text(event.user), .text(event.attributesType), .text(event.activity),
             .text(event.group), .text(event.tokenHash), .text(event.cause?.rawValue),
-            .text(event.scheduleID), .text(event.scheduleName))
+            .text(event.scheduleID), .text(event.scheduleName), .text(event.sendID))
     }
 
     // MARK: Counts

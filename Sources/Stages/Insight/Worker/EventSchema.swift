@@ -15,7 +15,8 @@ enum EventSchema {
             offset INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, at INTEGER NOT NULL,
             received_at INTEGER NOT NULL, code TEXT NOT NULL, app TEXT NOT NULL, environment TEXT,
             installation TEXT, user TEXT, attributes_type TEXT, activity TEXT, group_name TEXT,
-            token_hash TEXT, cause TEXT, schedule_id TEXT, schedule_name TEXT);
+            token_hash TEXT, cause TEXT, schedule_id TEXT, schedule_name TEXT,
+            send_id TEXT);
         CREATE INDEX events_of_users ON events (app, user, at) WHERE user IS NOT NULL;
         CREATE INDEX events_of_installations ON events (app, installation, at) WHERE installation IS NOT NULL;
         CREATE INDEX events_of_groups ON events (app, group_name, code, at) WHERE group_name IS NOT NULL;
@@ -49,7 +50,7 @@ enum EventSchema {
     }
 
     static let insertStatement = """
-        INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// A name is never empty, so an empty text means no name.

@@ -24,6 +24,7 @@ package struct TimerCommands: Sendable {
         package enum Outcome: String, Sendable, CaseIterable {
             case scheduled, replaced, repeated, conflict, refused
             case cancelled = "canceled"
+            case erased
             case listed
         }
 
@@ -57,6 +58,7 @@ package struct TimerCommands: Sendable {
         case .schedule(let schedule):
             return try setTimer(for: schedule, of: command, stamp: stamp, offset: offset, in: &table)
         case .cancel(let selection): return try cancel(selection, of: command, stamp: stamp, in: &table)
+        case .erase: return try erase(command, stamp: stamp, in: &table)
         case .list(let countMax, let position):
             return try list(command, countMax: countMax, after: position, in: &table)
         }
@@ -146,8 +148,8 @@ package struct TimerCommands: Sendable {
         in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
         let selected = try table.timers(of: command.owner, app: command.app).filter { row in
-            // The automatic end of a group has no id, and only a cancel of everything selects it.
-            guard let id = row.id else { return selection == .everything }
+            // The automatic end of a group has no id. A cancel does not select it.
+            guard let id = row.id else { return false }
             return selection.selects(id: id, activity: row.activity, send: row.send.id)
         }
         for row in selected { table.remove(row) }
@@ -156,6 +158,24 @@ package struct TimerCommands: Sendable {
         return Decision(
             outcome: .cancelled, answer: .cancelled(selected.count, tooLate: firedCount),
             progress: selected.map { $0.progress(.cancelled, at: stamp) })
+    }
+
+    // MARK: Erase
+
+    /// Deletes the user's timers, and takes the user out of the audiences of all other timers.
+    private func erase(
+        _ command: ScheduleCommand, stamp: Int64, in table: inout some TimerTable
+    ) throws(StoreError) -> Decision {
+        var deleted = try table.timers(of: command.owner, app: command.app)
+        if case .recipient(.user(let user)) = command.owner {
+            for var row in try table.timers(naming: user, app: command.app) {
+                if row.send.removeFromAudience(user) { table.set(row) } else { deleted.append(row) }
+            }
+        }
+        for row in deleted { table.remove(row) }
+        return Decision(
+            outcome: .erased, answer: .cancelled(deleted.count, tooLate: 0),
+            progress: deleted.map { $0.progress(.cancelled, at: stamp) })
     }
 
     // MARK: List
@@ -192,6 +212,23 @@ package struct TimerCommands: Sendable {
 extension TimerCommands.Decision {
     fileprivate static func refused(reason: String) -> Self {
         TimerCommands.Decision(outcome: .refused, answer: .refused(reason))
+    }
+}
+
+extension Send {
+    /// Whether the audience names the user.
+    func names(_ user: String) -> Bool {
+        guard case .users(let users) = audience else { return false }
+        return users.contains { $0.isExactlyEqual(to: user) }
+    }
+
+    /// Takes a user out of the audience. Returns false, without a change, if it is the only user.
+    fileprivate mutating func removeFromAudience(_ user: String) -> Bool {
+        guard case .users(let users) = audience else { return true }
+        let others = users.filter { !$0.isExactlyEqual(to: user) }
+        if others.isEmpty { return false }
+        audience = .users(others)
+        return true
     }
 }
 

@@ -99,7 +99,7 @@ struct SchedulerOutput: ~Copyable {
             value: records.encode(send))
     }
 
-    /// Adds a report about a send that will not fire.
+    /// Adds a report about a send: that it will not fire, or which schedule has fired it.
     mutating func add(_ progress: ProgressRecord) {
         let key = RecordKey.join(progress.send)
         records.add(

@@ -209,7 +209,14 @@ final class SenderLoop: IterationHook {
         let pollsAll = time.now >= nextPoll
         if pollsAll { nextPoll = time.now.advanced(byMilliseconds: Self.pollMilliseconds) }
         if wakeups.superseded.take() || pollsAll {
-            if try superseded.poll({ plan.superseded($0, at: time) }) { wakeups.superseded.raise() }
+            let hasMore = try superseded.poll { record in
+                switch record {
+                case .versions(let versions): plan.superseded(versions, at: time)
+                case .erasure(let erasure, let erasedAt):
+                    plan.erased(erasure, erasedAt: erasedAt, at: time)
+                }
+            }
+            if hasMore { wakeups.superseded.raise() }
             if superseded.isComplete { plan.supersededIsRead() }
         }
         if wakeups.jobs.take() || pollsAll { try pollJobs() }

@@ -3,9 +3,16 @@ internal import Kafka
 internal import RecordFormat
 internal import Sends
 
-/// The reader of `superseded`: the newest versions of groups, and the cancelled sends. It reads from the beginning and
+/// The reader of `superseded`: the newest versions of groups, the cancelled sends, and the erased recipients. It reads from the beginning and
 /// never ends. It is used on the thread of its loop only.
 final class SupersededReader {
+    /// A record of `superseded`.
+    enum SupersededRecord {
+        case versions(SupersededVersions)
+        /// - Parameter at: the cluster's stamp, in milliseconds since 1970.
+        case erasure(RecipientErasure, at: Int64)
+    }
+
     private let consumer: Consumer
     private let partition: TopicPartition
     private let reader = JSONReader()
@@ -22,14 +29,10 @@ final class SupersededReader {
     var descriptor: Int32 { consumer.descriptor }
 
     /// Passes on new records. Returns whether there may be more at once.
-    func poll(_ passRecord: (SupersededVersions) -> Void) throws -> Bool {
+    func poll(_ passRecord: (SupersededRecord) -> Void) throws -> Bool {
         let events = consumer.poll(into: &batch)
         for index in 0..<batch.count {
-            // A malformed record is skipped. Only the planner writes this topic.
-            guard let bytes = [UInt8](copying: batch[index].value),
-                let versions = try? SupersededVersions.decode(bytes, with: reader)
-            else { continue }
-            passRecord(versions)
+            if let record = decode(batch[index]) { passRecord(record) }
         }
         let isFull = batch.isFull
         batch.clear()
@@ -41,6 +44,15 @@ final class SupersededReader {
             }
         }
         return isFull
+    }
+
+    /// Returns nil for a malformed record. Only planners and gateways write this topic.
+    private func decode(_ record: borrowing Kafka.Record) -> SupersededRecord? {
+        guard let bytes = [UInt8](copying: record.value) else { return nil }
+        if let versions = try? SupersededVersions.decode(bytes, with: reader) { return .versions(versions) }
+        guard let erasure = try? RecipientErasure.decode(bytes, with: reader), let time = record.timestamp
+        else { return nil }
+        return .erasure(erasure, at: time)
     }
 
     func close() { _ = consumer.close() }

@@ -27,6 +27,8 @@ package struct DeliveryPlan {
     var sheets: SheetsInHand
     /// The newest versions. Jobs with older ones are stale.
     var versions: NewestVersions
+    /// The recipients whose waiting jobs are dropped, because they were erased.
+    var erasures: ErasedRecipients
     /// The waiting lines, and the order in which they leave.
     var queues = DispatchQueues()
     /// The permits and subjects that the lines hold.
@@ -48,6 +50,7 @@ package struct DeliveryPlan {
         lanes = LaneOwnership(limits)
         sheets = SheetsInHand(bytesMax: limits.sheetBytesMax)
         versions = NewestVersions(seed: seed)
+        erasures = ErasedRecipients(seed: seed)
         claims = LineClaims(permitsMax: limits.permitsMax, seed: seed)
         records = OutcomeRecords(waitMilliseconds: limits.receiptMilliseconds)
     }

@@ -114,7 +114,8 @@ package final class GatewayService: Stage {
             settings: environment.cluster.settings, topic: environment.layout.name(of: .reports),
             metrics: context.metrics)
         undo.append { kafkaHealth.stop() }
-        let relay = try InsightRelay(in: environment, context: context)
+        let relay = try InsightRelay(
+            settings: environment.cluster.settings, layout: environment.layout, context: context)
         undo.append { relay.stop() }
         let writer = try ReportWriter(
             environment.cluster.settings, topic: environment.layout.name(of: .reports),

@@ -32,7 +32,7 @@ extension InsightLoop {
         let unread = lanes.values.filter { !$0.isReading }.map(\.partition).sorted().map {
             "lane \($0) waits until the ends of its topics are known"
         }
-        return unopened + unread
+        return (offerProblem.map { [$0] } ?? []) + unopened + unread
     }
 
     /// Takes the errors and statistics of `endOffsetClient`, so that they do not pile up.

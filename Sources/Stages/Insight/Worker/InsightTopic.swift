@@ -1,3 +1,4 @@
+internal import StageSupport
 internal import Topics
 
 /// The topics of the stage, in the order of its subscription. So the topic number of a consumed record is the
@@ -10,6 +11,8 @@ enum InsightTopic: Int, CaseIterable, Sendable {
     case installations
     case timers
     case audit
+
+    static let subscription = TopicSubscription(topics: allCases.map(\.name))
 
     var name: TopicName {
         switch self {

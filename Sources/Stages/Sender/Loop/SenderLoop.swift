@@ -140,10 +140,8 @@ final class SenderLoop: IterationHook {
                 metrics: registry)
         }
         let groupOptions = settings.options(
-            .group(
-                layout.prefix + Self.group,
-                instanceID: environment.identity(of: SenderService.name, loop: number),
-                topics: JobTopic.allCases.map { layout.name(of: $0.topic) }))
+            environment.membership(
+                of: SenderService.name, loop: number, in: Self.group, reading: JobTopic.subscription))
         consumer = try makeConsumer(of: "jobs", groupOptions)
         let readerOptions = ConsumerOptions(membership: .manual)
         receipts = ReceiptsReader(

@@ -44,6 +44,8 @@ package final class GroupMember<Part: AssignedPartition> {
     let log: Log
     let time: StageTime
     let startedOver: Counter
+    /// The numbers of the newest offer.
+    private var offeredNumbers = OfferedNumbers(of: [])
     let restoreSeconds: Histogram
     /// Set before the first event.
     package weak var owner: (any GroupMemberOwner)?
@@ -132,14 +134,16 @@ package final class GroupMember<Part: AssignedPartition> {
     /// The reasons why records wait, for operators.
     package var readinessProblems: [String] {
         if let problem = membership.readinessProblem { return [problem] }
-        return assignedPartitions.values.sorted { $0.partition < $1.partition }.compactMap(\.readinessProblem)
+        return (offeredNumbers.readinessProblem.map { [$0] } ?? [])
+            + assignedPartitions.values.sorted { $0.partition < $1.partition }.compactMap(\.readinessProblem)
     }
 
     /// Returns the number of partitions that wait for an operator.
     ///
     /// - Parameter isBlocked: whether the files that the partitions need cannot be written.
     package func stuckPartitionCount(isBlocked: Bool) -> Int {
-        assignedPartitions.values.count { !$0.isServing && (isBlocked || !$0.isReadable) }
+        offeredNumbers.incomplete.count
+            + assignedPartitions.values.count { !$0.isServing && (isBlocked || !$0.isReadable) }
     }
 
     /// Commits the ends and leaves the group. Everything that was read is committed, or the next owner reads it again.
@@ -192,27 +196,23 @@ package final class GroupMember<Part: AssignedPartition> {
     }
 
     /// Notes an offer of the group. The first step of starting over accepts it, and nothing is read until then.
-    ///
-    /// All topics have the same partitions and the same members, so one member gets a partition number in all topics. A
-    /// number that is offered in only some of them waits for the next offer.
     private func acceptOffer(of partitions: [TopicPartition]) throws {
         try releasePartitions()
         offeredPartitions = partitions
         let now = time.now()
-        let offersByNumber = Dictionary(grouping: partitions, by: \.partition)
-        for (number, offers) in offersByNumber where offers.count == topics.count {
+        offeredNumbers = OfferedNumbers(partitions, of: topics.map(layout.name))
+        for number in offeredNumbers.complete {
             assignedPartitions[number] = Part(partition: number, assignedAt: now)
         }
-        if assignedPartitions.count != offersByNumber.count {
-            log.error(
-                "topics are not assigned alike; do all members run the same version?",
-                .field("topics", topicNames))
+        if let problem = offeredNumbers.readinessProblem {
+            log.error("partitions are not assigned in all topics", .field("reason", problem))
         }
         startOverState = .due(now)
         log.info("partitions assigned", .field("count", assignedPartitions.count))
         owner?.partitionsAssigned(assignedPartitions.keys.sorted())
     }
 
+        offeredNumbers = OfferedNumbers(of: [])
     private func releasePartitions() throws {
         try owner?.partitionsRevoked()
         assignedPartitions.removeAll()

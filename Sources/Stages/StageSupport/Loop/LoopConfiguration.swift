@@ -12,8 +12,8 @@ package struct LoopConfiguration {
     package let group: String
     /// The name of the records that the group reads, such as `orders`.
     package let inputName: String
-    /// The topics that the group reads. All of them have the same partitions.
-    package let topics: [TopicName]
+    /// The topics that the group reads.
+    package let subscription: TopicSubscription
     /// The topics that another consumer of the loop reads, with the same partitions. Their offsets are committed in
     /// this group.
     package var followedTopics: [TopicName] = []
@@ -38,14 +38,17 @@ package struct LoopConfiguration {
     package var partitionKibibytesMax: Int?
     package var fetchKibibytesMax: Int?
 
+    /// The topics that the group reads.
+    package var topics: [TopicName] { subscription.topics }
+
     package init(
-        stage: String, group: String, inputName: String, topics: [TopicName], outputTopics: [TopicName],
-        view: TopicViewDefinition
+        stage: String, group: String, inputName: String, subscription: TopicSubscription,
+        outputTopics: [TopicName], view: TopicViewDefinition
     ) {
         self.stage = stage
         self.group = group
         self.inputName = inputName
-        self.topics = topics
+        self.subscription = subscription
         self.outputTopics = outputTopics
         self.view = view
     }

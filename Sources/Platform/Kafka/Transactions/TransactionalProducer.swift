@@ -202,9 +202,9 @@ package final class TransactionalProducer {
                 text: "\(impliedCount) records were not acknowledged, but later ones were",
                 errorClass: .abortable)
         }
-        let deadline = Deadline(milliseconds: Self.callMillisecondsMax)
-        try unsafe retry(.commit, until: deadline) {
-            unsafe rd_kafka_commit_transaction(client.pointer, max(1, deadline.libraryTimeoutMilliseconds))
+        // The library repeats the request within the limit. The call is not repeated (`TransactionFailure.advice`).
+        try unsafe perform(.commit) {
+            unsafe rd_kafka_commit_transaction(client.pointer, Int32(Self.callMillisecondsMax))
         }
         client.releaseValues()
         client.metrics.recordCommittedTransaction(seconds: Instant.now().seconds(since: begunAt))
@@ -213,9 +213,8 @@ package final class TransactionalProducer {
     /// Aborts the transaction and drops its records.
     package func abort() throws(TransactionFailure) {
         client.metrics.countTransaction(result: "aborted")
-        let deadline = Deadline(milliseconds: Self.abortMillisecondsMax)
-        try unsafe retry(.abort, until: deadline) {
-            unsafe rd_kafka_abort_transaction(client.pointer, max(1, deadline.libraryTimeoutMilliseconds))
+        try unsafe perform(.abort) {
+            unsafe rd_kafka_abort_transaction(client.pointer, Int32(Self.abortMillisecondsMax))
         }
         // The library drops unsent records. It has released their bodies only when its queue is empty.
         try waitForDeliveries()

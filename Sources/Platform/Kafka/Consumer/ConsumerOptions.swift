@@ -9,11 +9,11 @@ package struct ConsumerOptions: Sendable {
     }
 
     /// The behavior if the offset to read from no longer exists.
-    package enum OutOfRangePolicy: String, Sendable {
+    package enum OutOfRangePolicy: Sendable {
         /// Report an error to a person: for jobs, sends and reports. Records are never skipped silently.
         case error
         /// Start again at the beginning: for compacted topics, which still hold the newest record of each
-        /// key.
+        /// key. Only for consumers without a group.
         case earliest
     }
 
@@ -58,7 +58,8 @@ package struct ConsumerOptions: Sendable {
         configuration.set("max.poll.interval.ms", to: "\(max(pollMillisecondsMax, sessionMilliseconds))")
         configuration.set("enable.auto.commit", to: "false")
         configuration.set("enable.auto.offset.store", to: "false")
-        configuration.set("auto.offset.reset", to: outOfRange.rawValue)
+        // The consumer looks up the beginning itself (`PositionLookups`).
+        configuration.set("auto.offset.reset", to: "error")
         configuration.set(
             "isolation.level", to: readsOpenTransactions ? "read_uncommitted" : "read_committed")
         configuration.set("check.crcs", to: "true")

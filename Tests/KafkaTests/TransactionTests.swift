@@ -242,6 +242,23 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
     }
 }
 
+/// Each failed connection makes the library look for another coordinator.
+@Test func `a transactional producer connects to its coordinator four times a second`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        func longestPause(with properties: [String: String]) throws -> String {
+            var settings = KafkaSettings(brokers: cluster.brokers)
+            settings.properties = properties
+            let producer = try TransactionalProducer(
+                settings: settings, transactionalID: "pauses", name: "test", log: .silent, metrics: Metrics())
+            return KafkaLibraryTestFunctions.property(
+                named: "reconnect.backoff.max.ms", of: producer.client.pointer)
+        }
+        #expect(try longestPause(with: [:]) == "250")
+        #expect(try longestPause(with: ["reconnect.backoff.max.ms": "700"]) == "700")
+    }
+}
+
 @Test func `starting transactions without a cluster ends at its limit and may be repeated`()
     async throws
 {

@@ -21,8 +21,16 @@ package struct ConsumerOptions: Sendable {
     package var outOfRange = OutOfRangePolicy.error
     /// Whether records of transactions that are open or aborted are read.
     package var readsOpenTransactions = false
+    /// The default of `sessionMilliseconds`.
+    ///
+    /// A member whose coordinator is silent for one session gives up its partitions by itself, and the whole group
+    /// starts over. After the death of a node that is the active controller, Kafka takes 11 to 13 s until another
+    /// coordinator answers. The session is longer than that. So the death of a node takes no partitions from living
+    /// members, and the partitions of a dead process wait longer for their next owner.
+    package static let sessionMillisecondsDefault = 18_000
+
     /// The time without a heartbeat after which a member's partitions go to other members.
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     /// The longest time between two polls. It also limits the drain before partitions go.
     package var pollMillisecondsMax = 45_000
     /// The maximum size of the records that are fetched ahead.
@@ -40,8 +48,9 @@ package struct ConsumerOptions: Sendable {
 
     package init(membership: Membership) { self.membership = membership }
 
-    /// Several heartbeats fit into a session, and at least one comes every three seconds.
-    private var heartbeatMilliseconds: Int { max(100, min(3000, sessionMilliseconds / 5)) }
+    /// Several heartbeats fit into a session, and at least one comes every second. So a member learns of a rebalance
+    /// and of a new coordinator within a second.
+    var heartbeatMilliseconds: Int { max(100, min(1000, sessionMilliseconds / 5)) }
 
     func apply(to configuration: inout ClientConfiguration) {
         switch membership {

@@ -7,7 +7,7 @@ internal import Topics
 
 // The jobs of the group's lanes, and the events of the group: it offers lanes, revokes them, and answers commits.
 extension SenderLoop {
-    /// Limit of the last commit before the lanes are given back: a fifth of the default session.
+    /// Limit of the last commit before the lanes are given back: a ninth of the default session.
     private static let lastCommitMilliseconds = 2_000
     /// Pause before the committed offsets of an offer are asked for again.
     private static let offerRetryMilliseconds = 500

@@ -21,7 +21,7 @@ extension GroupMember {
         }
         partitionsAwaitingPosition.remove(partition)
         assignedPartitions[partition]?.state = .serving
-        retryPauseMilliseconds = 0
+        startOverPause = StartOverPause()
         restoreSeconds.observe(time.now().seconds(since: part.restoringSince))
         owner?.partitionStartedServing(partition)
     }

@@ -27,11 +27,6 @@ package final class GroupMember<Part: AssignedPartition> {
         case done
     }
 
-    /// The pause before the loop starts over. It doubles with each failure, up to the maximum. All partitions wait for
-    /// its end, so it begins short. An attempt costs Kafka only a few queries.
-    static var retryPauseMillisecondsMin: Int { 10 }
-    static var retryPauseMillisecondsMax: Int { 1000 }
-
     let consumer: Consumer
     let layout: TopicLayout
     /// The consumer's subscription. All topics have the same partitions, and an assigned partition number is assigned
@@ -44,13 +39,13 @@ package final class GroupMember<Part: AssignedPartition> {
     let log: Log
     let time: StageTime
     let startedOver: Counter
-    /// The numbers of the newest offer.
-    private var offeredNumbers = OfferedNumbers(of: [])
     let restoreSeconds: Histogram
     /// Set before the first event.
     package weak var owner: (any GroupMemberOwner)?
 
     private var membership = Membership.joining
+    /// The numbers of the newest offer.
+    private var offeredNumbers = OfferedNumbers(of: [])
     /// The partitions of the newest assignment, by number.
     package var assignedPartitions: [Int32: Part] = [:]
 
@@ -59,8 +54,8 @@ package final class GroupMember<Part: AssignedPartition> {
     /// The group's offer of an assignment, until the consumer has accepted it.
     var offeredPartitions: [TopicPartition]?
     var startOverState = StartOverState.done
-    /// The last pause. It is 0 again when a partition is served.
-    var retryPauseMilliseconds = 0
+    /// The pause before the next step. It begins again when a partition is served.
+    var startOverPause = StartOverPause()
 
     // Positions. `resetPositions` forgets them at each start-over.
 
@@ -212,12 +207,12 @@ package final class GroupMember<Part: AssignedPartition> {
         owner?.partitionsAssigned(assignedPartitions.keys.sorted())
     }
 
-        offeredNumbers = OfferedNumbers(of: [])
     private func releasePartitions() throws {
         try owner?.partitionsRevoked()
         assignedPartitions.removeAll()
         setAsidePartitions = [:]
         offeredPartitions = nil
+        offeredNumbers = OfferedNumbers(of: [])
         startOverState = .done
         resetPositions()
     }

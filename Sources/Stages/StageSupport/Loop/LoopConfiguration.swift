@@ -32,7 +32,7 @@ package struct LoopConfiguration {
     package var overlayRowsMax = Int.max
     package var overlayBytesMax = Int.max
     /// The time after which the group gives up a silent member.
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     /// The limits of what the group's consumer fetches ahead, as in `ConsumerOptions`. Nil for the defaults.
     package var prefetchKibibytesMax: Int?
     package var partitionKibibytesMax: Int?

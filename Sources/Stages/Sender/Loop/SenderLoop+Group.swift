@@ -188,6 +188,7 @@ extension SenderLoop {
     /// Gives the partitions back, because the plan has given up all lanes.
     func giveBackPartitions() throws {
         receipts.stop()
+        markers.removeAll()
         if isStopping { return finish() }
         try consumer.release()
     }

@@ -355,7 +355,9 @@ let package = Package(
             "Sends", "Jobs", "Kafka", "KafkaTesting", "JSON", "Telemetry", "ProcessTesting"),
 
         // Tests of the commands.
-        tests("FlotillaTests", "flotilla", "Members", "Lifecycle", "ProcessTesting"),
+        tests(
+            "FlotillaTests", "flotilla", "Members", "Ingest", "FanOut", "Scheduler", "Sender", "Insight",
+            "StageSupport", "Topics", "Lifecycle", "ProcessTesting"),
         tests("InstallationTests", "InstallationTesting", "KafkaTesting", "ProcessTesting"),
 
         // Tests of the outside world.

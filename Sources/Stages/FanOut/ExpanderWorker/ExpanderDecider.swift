@@ -75,7 +75,7 @@ final class ExpanderDecider: StageDecider {
         view.rowOrder = ScopesRowOrder.self
         var form = LoopConfiguration(
             stage: FanOutService.name, group: "expander", inputName: "expansions",
-            topics: ExpanderInputTopic.allCases.map(\.name), outputTopics: OutputTopic.allCases.map(\.topic),
+            subscription: ExpanderInputTopic.subscription, outputTopics: OutputTopic.allCases.map(\.topic),
             view: view)
         form.loopNumber = FanOutService.Loop.expander.rawValue
         form.followedTopics = [.registry]

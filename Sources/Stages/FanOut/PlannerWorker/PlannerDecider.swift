@@ -53,7 +53,7 @@ final class PlannerDecider: RecordDecider {
         output = PlannerOutput(partitioner: lanes)
         var form = LoopConfiguration(
             stage: FanOutService.name, group: "planner", inputName: "sends",
-            topics: PlannerInputTopic.allCases.map(\.name),
+            subscription: PlannerInputTopic.subscription,
             outputTopics: PlannerOutput.OutputTopic.allCases.map(\.topic),
             view: TopicViewDefinition(
                 topic: layout.name(of: .groups), table: "groups", schema: Self.viewSchema))

@@ -78,11 +78,13 @@ final class IngestDecider: RecordDecider {
         forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
     }
 
+    static let subscription = TopicSubscription(topics: [.reports])
+
     private static func loopConfiguration(
         for settings: IngestSettings, layout: TopicLayout
     ) -> LoopConfiguration {
         var configuration = LoopConfiguration(
-            stage: IngestService.name, group: "ingest", inputName: "reports", topics: [.reports],
+            stage: IngestService.name, group: "ingest", inputName: "reports", subscription: subscription,
             outputTopics: [.installations, .registry, .events],
             view: TopicViewDefinition(
                 topic: layout.name(of: .installations), table: "installations", schema: viewSchema))

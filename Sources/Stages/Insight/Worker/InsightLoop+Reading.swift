@@ -56,10 +56,11 @@ extension InsightLoop {
         guard mustStartPartitions, !isOpeningLanes || now >= nextPartitionStart else { return }
         nextPartitionStart = now.advanced(byMilliseconds: Self.startIntervalMilliseconds)
         commitFiles()
-        let positions = lanes.values.flatMap(\.startPositions)
+        var offsets: [TopicPartition: Int64] = [:]
+        for lane in lanes.values { offsets.merge(lane.startOffsets) { $1 } }
         do throws(KafkaError) {
-            consumer.resume(positions.map(\.partition))
-            try consumer.startReading(at: positions)
+            consumer.resume(Array(offsets.keys))
+            try consumer.startReading(at: offsets)
             mustStartPartitions = false
         } catch {
             log.warning("lanes cannot be read now; the stage tries again", .field("error", error))

@@ -32,7 +32,7 @@ extension InsightLoop {
         let unread = lanes.values.filter { !isReading($0) }.map(\.partition).sorted().map {
             "lane \($0) waits until the ends of its topics are known"
         }
-        return unopened + unread
+        return (offerProblem.map { [$0] } ?? []) + unopened + unread
     }
 
     /// Whether the lane's topics are read, except those whose files are full.

@@ -46,6 +46,8 @@ final class InsightLoop: ThreadLoop {
     var membership = Membership.joining
     /// The partitions that the group offers until they are taken over, and the time of the next attempt.
     var offered: [TopicPartition]?
+    /// The lanes of the newest offer that lack a topic, for operators.
+    var offerProblem: String?
     var nextOfferAttempt = Instant.now()
     /// The assigned lanes that are not open yet, and the times of their next attempts.
     var unopenedLanes: [Int32: Instant] = [:]
@@ -87,11 +89,9 @@ final class InsightLoop: ThreadLoop {
         directory = environment.stateDirectory(of: InsightService.name)
         batch = RecordBatch(
             recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax, countsHeaders: true)
-        let topics = InsightTopic.allCases.map { environment.layout.name(of: $0.name) }
         var options = ConsumerOptions(
-            membership: .group(
-                layout.prefix + Self.group, instanceID: environment.identity(of: InsightService.name),
-                topics: topics))
+            membership: environment.membership(
+                of: InsightService.name, in: Self.group, reading: InsightTopic.subscription))
         options.sessionMilliseconds = settings.sessionMilliseconds
         options.prefetchRecordsMax = settings.prefetchRecordsMax
         options.fetchKibibytesMax = settings.fetchKibibytesMax

@@ -1,3 +1,4 @@
+internal import Kafka
 package import Settings
 package import Store
 
@@ -26,7 +27,7 @@ package struct InsightSettings: OperatorSettings {
     package var address: HostPort?
     /// The time that a query waits for other processes. After it the answer lacks their lanes.
     package var queryMilliseconds = 2000
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     package var viewLimits = EnvironmentLimits()
 
     package init() {}

@@ -1,3 +1,4 @@
+internal import StageSupport
 internal import Topics
 
 /// The topics of the stage, in the order of its subscription. So the topic number of a consumed record is the
@@ -11,6 +12,8 @@ enum InsightTopic: Int, CaseIterable, Sendable {
     case timers
     case audit
     case auditSends
+
+    static let subscription = TopicSubscription(topics: allCases.map(\.name), number: 1)
 
     var name: TopicName {
         switch self {

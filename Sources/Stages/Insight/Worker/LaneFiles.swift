@@ -31,13 +31,12 @@ final class LaneFiles {
     }
 
     /// The positions of the topics whose partitions are read.
-    var startPositions: [PartitionStart] {
-        zip(files, firstOffsets).compactMap { file, low in
-            low.map {
-                PartitionStart(
-                    partition: file.position.partition, position: .offset(file.position.start(from: $0)))
-            }
+    var startOffsets: [TopicPartition: Int64] {
+        var offsets: [TopicPartition: Int64] = [:]
+        for case (let file, let low?) in zip(files, firstOffsets) {
+            offsets[file.position.partition] = file.position.start(from: low)
         }
+        return offsets
     }
 
     /// Whether the partition of a topic is read.

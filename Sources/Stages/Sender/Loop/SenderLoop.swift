@@ -38,6 +38,8 @@ final class SenderLoop: IterationHook {
     let receipts: ReceiptsReader
     let superseded: SupersededReader
     let writer: SenderWriter
+    /// The markers up to which `receipts` reads lanes.
+    var markers = TakeoverMarkers()
     /// The connections to APNs; nil after the end.
     var client: APNsClient?
     let receiver = OutcomeReceiver()
@@ -140,15 +142,13 @@ final class SenderLoop: IterationHook {
                 metrics: registry)
         }
         let groupOptions = settings.options(
-            .group(
-                layout.prefix + Self.group,
-                instanceID: environment.identity(of: SenderService.name, loop: number),
-                topics: JobTopic.allCases.map { layout.name(of: $0.topic) }))
+            environment.membership(
+                of: SenderService.name, loop: number, in: Self.group, reading: JobTopic.subscription))
         consumer = try makeConsumer(of: "jobs", groupOptions)
-        let readerOptions = ConsumerOptions(membership: .manual)
         receipts = ReceiptsReader(
-            try makeConsumer(of: "receipts", readerOptions), topic: layout.name(of: .receipts), log: log)
-        var supersededOptions = readerOptions
+            try makeConsumer(of: "receipts", ReceiptsReader.consumerOptions),
+            topic: layout.name(of: .receipts), log: log)
+        var supersededOptions = ConsumerOptions(membership: .manual)
         supersededOptions.outOfRange = .earliest
         superseded = try SupersededReader(
             makeConsumer(of: "superseded", supersededOptions), topic: layout.name(of: .superseded))
@@ -223,7 +223,8 @@ final class SenderLoop: IterationHook {
         seek()
         if wakeups.receipts.take() || pollsAll {
             let hasMore = try receipts.poll(
-                at: time.now, { plan.receiptWasRead($0, lane: $1) },
+                receipt: { plan.receiptWasRead($0, lane: $1) },
+                marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
                 end: { plan.receiptsWereRead(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
@@ -277,8 +278,11 @@ final class SenderLoop: IterationHook {
         if !actions.withdrawals.isEmpty { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
         for token in actions.provenTokens { report(token) }
-        for read in actions.reads { receipts.read(lane: read.lane, from: read.from) }
-        if !actions.reads.isEmpty { wakeups?.receipts.raise() }
+        for read in actions.reads {
+            receipts.read(lane: read.lane, from: read.from)
+            markers.request(inLane: read.lane)
+        }
+        if !actions.reads.isEmpty { writeMarkers() }
         if !actions.pauses.isEmpty { pause(actions.pauses) }
         if !actions.resumes.isEmpty { resume(actions.resumes) }
         for event in actions.events { report(event) }

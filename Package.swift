@@ -157,8 +157,8 @@ let package = Package(
             "Settings", "Lifecycle", "Telemetry"),
         module(
             "Domain/Registry", "Identifiers", "RecordFormat", "TokenSealing", "CatalogRecords",
-            "InstallationRecords", "CLinux", "Kafka", "Store", "Lifecycle", "JSON", "Cryptography",
-            "Telemetry", features: "Lifetimes"),
+            "InstallationRecords", "Kafka", "Store", "Lifecycle", "JSON", "Cryptography", "Telemetry",
+            features: "Lifetimes"),
         module(
             "Stages/FanOut", "StageSupport", "Registry", "Identifiers", "RecordFormat", "Payloads",
             "CatalogRecords", "Sends", "Schedules", "Jobs", "Catalog", "Topics", "Kafka", "Store", "JSON",

@@ -134,6 +134,8 @@ struct FleetAccount {
         reached[send, default: []].formUnion(users)
     }
 
+    func isCancelled(_ send: String) -> Bool { cancelled.contains(send) }
+
     mutating func cancel(_ send: Send) { cancelled.insert(send.id) }
 
     /// - Parameter isOwn: Whether the app began the activity itself.

@@ -93,6 +93,7 @@ extension FleetHistory {
         account.take(
             plan,
             users: users.map { .init(name: $0, registryOffset: topics[lane(of: $0)].committed.registry) })
+        for part in plan.expansions { oweVisits(by: part) }
     }
 }
 

@@ -153,6 +153,7 @@ private func makeHeldSend() -> Send {
     expansion.tally.expanded = 7
     expansion.tally.dropped = 1
     expansion.tally.excludedByReason = ["expired": 1, "off": 1]
+    expansion.tally.hasEndedEarly = true
     #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
 
     // A cursor with an odd number of hexadecimal digits.
@@ -289,6 +290,11 @@ private func makeHeldSend() -> Send {
     let earlier = String(decoding: scope.encoded(), as: UTF8.self)
         .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)
     #expect(try LaneScope.decode(Array(earlier.utf8), with: reader) == scope)
+    scope.newestState = state(7)
+    scope.newestState?.isConflatable = false
+    scope.version = 7
+    scope.updateVersion = 7
+    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
 }
 
 @Test func `the number of groups that only phones have named reads back, and its key is no other row's`()

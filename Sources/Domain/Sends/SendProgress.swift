@@ -85,6 +85,9 @@ package struct SendProgress: Sendable {
     package var expanded: Int { laneTallies.values.reduce(0) { $0 + $1.expanded } }
     /// The number of tokens that did not become jobs, because a newer send replaced this one.
     package var dropped: Int { laneTallies.values.reduce(0) { $0 + $1.dropped } }
+    /// The number of lanes in which an END ended the walk of a start before it had visited all recipients. `targeted`
+    /// does not include the recipients that were not visited.
+    package var partlyVisitedLanes: Int { laneTallies.values.count { $0.hasEndedEarly } }
 
     /// Writes the number of jobs by system version, as a member of an answer. Unreported versions count as
     /// `unknown`.

@@ -266,4 +266,21 @@ struct SendProgressTests {
         #expect(
             String(decoding: progress.response(report: nil).body, as: UTF8.self).contains(#""targeted":0"#))
     }
+
+    @Test func `a start that an END has ended early reports the lanes with recipients that were not visited`()
+    {
+        var progress = SendProgress(id: "s")
+        var endedEarly = LaneTally()
+        endedEarly.hasEndedEarly = true
+        for (lane, tally) in [(0, LaneTally()), (1, endedEarly), (2, endedEarly)] {
+            progress.add(
+                ProgressRecord(
+                    send: "s", key: ScopeKey(app: "shop", group: "g"), isDryRun: false, acceptedAt: 1,
+                    writtenAt: 1, part: .lanes([lane], tally)))
+        }
+        #expect(
+            String(decoding: progress.response(report: nil).body, as: UTF8.self).contains(
+                #""lanesPartlyVisited":2"#))
+        #expect(!endedEarly.isEmpty, "a lane without recipients and such a lane do not share a record")
+    }
 }

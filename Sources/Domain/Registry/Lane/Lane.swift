@@ -188,7 +188,7 @@ package final class Lane {
                     changes.key(at: index), value: changes.value(at: index), reportsChanges: isReported,
                     in: &transaction)
             }
-            try writer.resolveConflicts(reportsChanges: firstReportedByte != nil, in: &transaction)
+            try writer.finish(reportsChanges: firstReportedByte != nil, in: &transaction)
             try transaction.setAppliedProgress(
                 progress, ofTopic: partition.topic, partition: partition.partition)
             try report(writer.changedRows, transaction.snapshot)
@@ -245,12 +245,5 @@ package final class Lane {
                 .field("reason", "the last process did not finish restoring it"))
         case .resumed, .empty: break
         }
-    }
-}
-
-extension RowBatch {
-    /// Whether no later change in a sorted batch has the same key.
-    func isLastForKey(at index: Int) -> Bool {
-        index + 1 == count || !key(at: index).equals(key(at: index + 1))
     }
 }

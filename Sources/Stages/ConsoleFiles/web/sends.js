@@ -7,7 +7,7 @@ import { poll } from "./poll.js";
 import { show } from "./patch.js";
 import { card, confirm, during, empty, facts, field, head, moment, notice, table } from "./parts.js";
 import { bar } from "./charts.js";
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, targets, verdictTag } from "./report.js";
@@ -129,6 +129,7 @@ function onePage(place, { parameters: { id }, asked }) {
         ["Version", send.version], ["Generation", send.generation], ["Accepted", moment(send.acceptedAt)],
         ["Due", send.dueAt && moment(send.dueAt)],
         ["Lanes done", send.lanesExpected ? `${count(send.lanesDone)} of ${count(send.lanesExpected)}` : undefined],
+        ["Not visited", send.lanesPartlyVisited ? `phones in ${counted(send.lanesPartlyVisited, "lane")}, because the group ended` : undefined],
       ]))));
   }
 

@@ -128,7 +128,8 @@ extension Expander {
         let key = ScopeKey(app: app, activity: activity)
         var scope = try table.scope(for: key.bytes) ?? LaneScope()
         if let joined = scope.joinedGroup { return joined.group }
-        guard let type = row.attributesType,
+        // The index of the group needs the activity's name, which a longer key does not have.
+        guard key.bytes.count <= ScopeKey.bytesMax, let type = row.attributesType,
             let found = try table.newestStart(
                 app: app, recipient: recipient,
                 installation: String(decoding: [UInt8](copying: row.installation), as: UTF8.self),

@@ -34,8 +34,7 @@ extension Expander {
         if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.subscription = .answered }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
-            walk: expansion.content.event == .start
-                ? nil : WalkCursor(ordinal: expansion.precedingUpdates).bytes)
+            walk: expansion.cursor)
         if scope != before { set(scope, under: key) }
     }
 
@@ -234,9 +233,11 @@ extension LaneScope {
 
 extension Expansion {
     fileprivate func state(version: Int64) -> ScopeState {
-        ScopeState(
+        var state = ScopeState(
             send: send, version: version, content: content, priority: priority, deadline: deadline,
             expiration: expiration, acceptedAt: acceptedAt)
+        state.isConflatable = isConflatable
+        return state
     }
 
     func isCancelled(by scope: LaneScope) -> Bool {

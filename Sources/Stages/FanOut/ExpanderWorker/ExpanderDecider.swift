@@ -71,7 +71,7 @@ final class ExpanderDecider: StageDecider {
             rowsAtStart: settings.pageRowsAtStart, millisecondsMax: settings.pageMilliseconds)
         var view = TopicViewDefinition(
             topic: layout.name(of: .starts), table: "starts", schema: TransactionScopes.viewSchema)
-        view.derive = NewestStart.writeRow
+        view.derive = ScopesDerivation.writeRow
         view.rowOrder = ScopesRowOrder.self
         var form = LoopConfiguration(
             stage: FanOutService.name, group: "expander", inputName: "expansions",

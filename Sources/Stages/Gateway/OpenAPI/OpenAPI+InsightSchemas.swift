@@ -90,6 +90,7 @@ extension OpenAPI {
             "targeted":{"type":"integer"},
             "expanded":{"type":"integer"},
             "dropped":{"type":"integer"},
+            "lanesPartlyVisited":{"type":"integer"},
             "excluded":{"type":"object","additionalProperties":{"type":"integer"}},
             "report":{"$ref":"#/components/schemas/report"}
           }

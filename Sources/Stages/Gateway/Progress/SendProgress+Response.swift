@@ -30,6 +30,7 @@ extension SendProgress {
         json.field("targeted", targeted)
         json.field("expanded", expanded)
         json.field("dropped", dropped)
+        json.field("lanesPartlyVisited", partlyVisitedLanes == 0 ? nil : partlyVisitedLanes)
         writeExcluded(to: &json)
         writeLanes(to: &json)
         if let report, !report.isEmpty {

@@ -60,6 +60,8 @@ struct SendSummary {
         writer.field("targeted", progress.targeted)
         writer.field("expanded", progress.expanded)
         writer.field("dropped", progress.dropped)
+        let partlyVisitedLanes = progress.partlyVisitedLanes
+        writer.field("lanesPartlyVisited", partlyVisitedLanes == 0 ? nil : partlyVisitedLanes)
         progress.writeExcluded(to: &writer)
         writer.name("report")
         writer.beginObject()

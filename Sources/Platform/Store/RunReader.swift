@@ -1,14 +1,12 @@
-internal import Store
-
-/// A reader that walks through the changes of one run. It reads the file in pieces, into its own buffer.
+/// A reader that walks through the changes of one run. It reads the run in pieces, into its own buffer.
 /// `RunFile` describes the layout of a change.
 @safe struct RunReader: ~Copyable {
     private let file: RunFile
     private var buffer: UnsafeMutableRawBufferPointer
     /// The number of valid bytes at the start of the buffer.
     private var filled = 0
-    /// The offset of the next byte to read from the file.
-    private var fileOffset = 0
+    /// The bytes of the run in the file that are not read yet.
+    private var unread: Range<Int>
     /// The position of the current change in the buffer.
     private var keyStart = 0
     private var keyBytes = 0
@@ -18,8 +16,10 @@ internal import Store
     /// The first bytes of the key. Most comparisons end there.
     private(set) var keyPrefix: UInt64 = 0
 
-    init(_ file: consuming RunFile, bufferBytes: Int) throws(StoreError) {
+    /// - Parameter run: The position of the run in the file.
+    init(_ file: RunFile, run: Range<Int>, bufferBytes: Int) throws(StoreError) {
         self.file = file
+        unread = run
         unsafe buffer = .allocate(byteCount: bufferBytes, alignment: 8)
         try advance()
     }
@@ -69,7 +69,7 @@ internal import Store
     }
 
     /// Ensures that `count` bytes from an offset in the buffer on are loaded, and returns their new offset.
-    /// The bytes before them are dropped. Returns nil at the end of the file.
+    /// The bytes before them are dropped. Returns nil at the end of the run.
     private mutating func load(_ count: Int, from start: Int) throws(StoreError) -> Int? {
         if start + count <= filled { return start }
         let keptBytes = filled - start
@@ -83,11 +83,13 @@ internal import Store
         }
         filled = keptBytes
         while filled < count {
-            let freePart = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let readBytes = unsafe try file.read(at: fileOffset, into: freePart)
+            let end = unsafe filled + min(buffer.count - filled, unread.count)
+            if end == filled { return nil }
+            let freePart = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<end])
+            let readBytes = unsafe try file.read(at: unread.lowerBound, into: freePart)
             if readBytes == 0 { return nil }
             filled += readBytes
-            fileOffset += readBytes
+            unread = unread.lowerBound + readBytes..<unread.upperBound
         }
         return 0
     }

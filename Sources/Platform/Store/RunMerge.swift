@@ -1,5 +1,3 @@
-internal import Store
-
 /// A merge of sorted runs. Changes come out in key order. If several runs have a key, only the change of the
 /// newest run comes out.
 ///
@@ -56,7 +54,7 @@ internal import Store
     }
 
     private static func hasKey(_ run: borrowing RunReader, equalTo key: Span<UInt8>) -> Bool {
-        run.key.equals(key)
+        run.key.compare(to: key) == 0
     }
 
     private static func passChange(
@@ -66,11 +64,11 @@ internal import Store
     ) throws(StoreError) {
         try body(run.key, run.value)
         lastKey.removeAll(keepingCapacity: true)
-        lastKey.append(run.key)
+        unsafe run.key.withUnsafeBufferPointer { unsafe lastKey.append(contentsOf: $0) }
     }
 
     private static func compare(_ a: borrowing RunReader, with b: borrowing RunReader) -> Int {
-        a.key.order(to: b.key)
+        a.key.compare(to: b.key)
     }
 
     /// Fills the tree below a node and returns the winner there.

@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
-internal import Store
 
-/// Sorted changes on disk, written once and read once from start to end. The file has no name, so it
-/// disappears with the process.
+/// The sorted runs of one sort on disk, each written once and read once from start to end. The file has no name, so it
+/// disappears with the process. All runs share it, because a process may sort many tables at a time and its file
+/// descriptors are limited.
 ///
 /// Each change starts with two numbers of four bytes. The first is the length of the value plus one, or zero
 /// for a removal. The second is the length of the key.
-struct RunFile: ~Copyable {
+final class RunFile {
     static let headBytes = 8
     private static let blockBytes = 1 << 20
 
@@ -23,10 +23,24 @@ struct RunFile: ~Copyable {
         unsafe unlink(path)
     }
 
-    deinit { Glibc.close(descriptor) }
+    deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
-    /// Appends the last change of each key in a sorted batch.
-    mutating func append(_ batch: borrowing RowBatch) throws(StoreError) {
+    /// Appends a run: the last change of each key in a sorted batch. Returns its position in the file. If it throws,
+    /// the file has the runs of before.
+    func append(_ batch: borrowing RowBatch) throws(StoreError) -> Range<Int> {
+        let start = fileBytes
+        do throws(StoreError) {
+            try write(batch)
+        } catch {
+            // The unfinished run would keep its space on a full disk.
+            ftruncate(descriptor, start)
+            fileBytes = start
+            throw error
+        }
+        return start..<fileBytes
+    }
+
+    private func write(_ batch: borrowing RowBatch) throws(StoreError) {
         var block: [UInt8] = []
         block.reserveCapacity(Self.blockBytes + Self.blockBytes / 4)
         for index in 0..<batch.count where batch.isLastForKey(at: index) {
@@ -35,14 +49,18 @@ struct RunFile: ~Copyable {
             if let value { valueBytesPlusOne = value.count + 1 }
             let head = UInt64(valueBytesPlusOne) | UInt64(batch.key(at: index).count) << 32
             unsafe withUnsafeBytes(of: head.littleEndian) { unsafe block.append(contentsOf: $0) }
-            block.append(batch.key(at: index))
-            if let value { block.append(value) }
+            Self.append(batch.key(at: index), to: &block)
+            if let value { Self.append(value, to: &block) }
             if block.count >= Self.blockBytes { try flush(&block) }
         }
         try flush(&block)
     }
 
-    private mutating func flush(_ block: inout [UInt8]) throws(StoreError) {
+    private static func append(_ bytes: Span<UInt8>, to block: inout [UInt8]) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe block.append(contentsOf: $0) }
+    }
+
+    private func flush(_ block: inout [UInt8]) throws(StoreError) {
         var writtenBytes = 0
         while writtenBytes < block.count {
             let count = unsafe block.withUnsafeBytes { bytes in

@@ -10,7 +10,7 @@ internal import Store
 extension PlanBuilder {
     mutating func start(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         var (send, row) = (send, row)
-        if GenerationPhase(row) == .open {
+        if ScopePhase(row).action(of: .start) == .joinGeneration {
             join(&send, &row, in: &table)
         } else {
             open(&row, by: send)

@@ -212,7 +212,10 @@ extension LaneScope {
 }
 
 extension LaneScope {
-    fileprivate func hasEnded(life: Int64) -> Bool { endVersion > max(generation, life) }
+    /// Whether an update of this generation belongs to a start that the lane has not seen.
+    fileprivate func hasEnded(life: Int64) -> Bool {
+        ScopePhase(start: max(generation, life), end: endVersion).action(of: .update) == .keepForNextStart
+    }
 
     /// Keeps the older of two states in either order of arrival, because an urgent update overtakes an update
     /// to a list.

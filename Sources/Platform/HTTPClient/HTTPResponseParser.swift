@@ -20,8 +20,15 @@ package struct HTTPResponseParser {
     /// The body's length by the head. Nil if the head has no `Content-Length`.
     private var contentLength: Int?
     private var body: [UInt8] = []
+    private var retryAfterSeconds: Int?
+    /// The length from which on a body is ignored.
+    private let ignoredBodyBytes: Int
 
-    package init() {}
+    /// - Parameter ignoredBodyBytes: The length from which on a body is not read, for callers that need only the
+    ///   status. The answer is then complete after its head. Nil reads every body.
+    package init(ignoringBodiesFromBytes ignoredBodyBytes: Int? = nil) {
+        self.ignoredBodyBytes = ignoredBodyBytes ?? .max
+    }
 
     /// Parses the next piece of the answer.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer) -> ParseResult {
@@ -35,14 +42,18 @@ package struct HTTPResponseParser {
             }
         }
         guard let status else { return .needsMore }
-        guard let contentLength else {
-            return .complete(HTTPClientResponse(status: status, body: nil), keepsAlive: false)
+        guard let contentLength, contentLength < ignoredBodyBytes else {
+            return .complete(response(status: status, body: nil), keepsAlive: false)
         }
         // Bytes after the body belong to no answer.
         guard unsafe remaining.count <= contentLength - body.count else { return .malformed }
         unsafe body.append(contentsOf: remaining)
         return body.count == contentLength
-            ? .complete(HTTPClientResponse(status: status, body: body), keepsAlive: keepsAlive) : .needsMore
+            ? .complete(response(status: status, body: body), keepsAlive: keepsAlive) : .needsMore
+    }
+
+    private func response(status: Int, body: [UInt8]?) -> HTTPClientResponse {
+        HTTPClientResponse(status: status, body: body, retryAfterSeconds: retryAfterSeconds)
     }
 
     /// Parses a complete head. Returns false if it is malformed. After the head of an interim answer (1xx)
@@ -72,10 +83,13 @@ package struct HTTPResponseParser {
             let value = parts[1].drop { $0 == " " || $0 == "\t" }
             switch parts[0].lowercased() {
             case "content-length":
-                guard let length = Int(value), (0...Self.bodyBytesMax).contains(length) else { return false }
+                let isIgnored = ignoredBodyBytes < Self.bodyBytesMax
+                guard let length = Int(value), (0...(isIgnored ? .max : Self.bodyBytesMax)).contains(length)
+                else { return false }
                 contentLength = length
             case "connection": if value.lowercased() == "close" { keepsAlive = false }
             case "transfer-encoding": isChunked = true
+            case "retry-after": retryAfterSeconds = Int(value).flatMap { $0 >= 0 ? $0 : nil }
             default: break
             }
         }

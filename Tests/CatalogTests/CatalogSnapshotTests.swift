@@ -197,3 +197,18 @@ struct AccessDecisionTests {
         #expect(error.problems.map(\.path) == ["userProof"])
     }
 }
+
+@Test func `a webhook endpoint comes, changes and goes, and is deleted with its app`() {
+    var catalog = CatalogSnapshot()
+    var endpoint = WebhookEndpoint(
+        app: "shop", name: "billing", url: "https://example.com", types: [.tokenDead], secrets: [],
+        createdAt: 1)
+    let key = String(decoding: endpoint.key, as: UTF8.self)
+    #expect(catalog.put(key: key, value: String(decoding: endpoint.encoded(), as: UTF8.self)) == .changed)
+    #expect(catalog.otherRecordKeys(of: "shop") == [endpoint.key])
+    endpoint.url = "https://example.com/2"
+    #expect(catalog.put(key: key, value: String(decoding: endpoint.encoded(), as: UTF8.self)) == .changed)
+    #expect(catalog.webhooks(of: "shop") == ["billing": endpoint])
+    #expect(catalog.put(key: key, value: nil) == .changed)
+    #expect(catalog.webhooks(of: "shop").isEmpty)
+}

@@ -4,8 +4,8 @@ package import JSON
 internal import RecordFormat
 package import TokenSealing
 
-/// The catalog at one moment: the apps with their types, segments and definitions, and the API keys, from the
-/// records of the topic `catalog`. This is a value: a copy stays unchanged when later records arrive.
+/// The catalog at one moment: the apps with their types, segments, definitions and webhook endpoints, and the API keys,
+/// from the records of the topic `catalog`. This is a value: a copy stays unchanged when later records arrive.
 ///
 /// The key of a record has three parts, the kind, an app and a name: `segment/shop/vip`.
 ///
@@ -30,6 +30,8 @@ package struct CatalogSnapshot: Sendable {
     private var types: [String: [ExactName: ActivityType]] = [:]
     private var segments: [String: [ExactName: Segment]] = [:]
     private var definitions: [String: [Int64: NotificationDefinition]] = [:]
+    /// The webhook endpoints by app and name.
+    package private(set) var webhooks: [String: [String: WebhookEndpoint]] = [:]
     /// The API keys by id.
     package private(set) var keys: [String: APIKey] = [:]
     /// The record of the installation's sealing keys, or nil if none has been used.
@@ -65,10 +67,13 @@ package struct CatalogSnapshot: Sendable {
         definitions[app]?[number]
     }
 
-    /// Returns the topic keys of an app's other records: types, segments and definitions.
+    package func webhooks(of app: String) -> [String: WebhookEndpoint] { webhooks[app] ?? [:] }
+
+    /// Returns the topic keys of an app's other records: types, segments, definitions and webhook endpoints.
     package func otherRecordKeys(of app: String) -> [[UInt8]] {
         (types[app] ?? [:]).keys.map { ActivityTypeRecord.key(app: app, name: $0.text) }
             + segments(of: app).map(\.key) + definitions(of: app).values.map(\.key)
+            + webhooks(of: app).values.map(\.key)
     }
 
     /// Sets the app's types. A type in a separate record replaces the one in the document.
@@ -112,6 +117,7 @@ package struct CatalogSnapshot: Sendable {
         case "type": return applyType(record, with: reader)
         case "segment": return applySegment(record, with: reader)
         case "definition": return applyDefinition(record, with: reader)
+        case "webhook": return applyWebhook(record, with: reader)
         case "key": return applyKey(record, with: reader)
         case "sealing": return applySealingRecord(record, with: reader)
         default: return .ignored
@@ -153,6 +159,15 @@ package struct CatalogSnapshot: Sendable {
         return insert(record, as: NotificationDefinition.self, with: reader) { catalog, definition in
             guard definition.key == record.key else { return false }
             catalog.definitions[definition.app, default: [:]][definition.number] = definition
+            return true
+        }
+    }
+
+    private mutating func applyWebhook(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        webhooks[record.app]?[record.name] = nil
+        return insert(record, as: WebhookEndpoint.self, with: reader) { catalog, endpoint in
+            guard endpoint.key == record.key else { return false }
+            catalog.webhooks[endpoint.app, default: [:]][endpoint.name] = endpoint
             return true
         }
     }

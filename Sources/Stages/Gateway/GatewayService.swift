@@ -162,6 +162,7 @@ package final class GatewayService: Stage {
         UsersEndpoint(authorization: authorization, worker: worker, layout: environment.layout).add(
             to: &routes)
         CatalogEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        WebhooksEndpoint(authorization: authorization, worker: worker).add(to: &routes)
         NetmeraEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
         DeadLettersEndpoint(authorization: authorization, service: parts.deadLetters).add(to: &routes)
         SessionEndpoint(

@@ -1,4 +1,5 @@
 package import HTTPServer
+package import Settings
 
 /// The rule that finds the client's address in a request that came through proxies. Each proxy appends the address of
 /// its caller to `X-Forwarded-For`, for example `203.0.113.9, 10.0.0.7`. Only entries that listed proxies appended are

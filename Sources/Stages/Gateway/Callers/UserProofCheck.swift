@@ -42,7 +42,7 @@ final class UserProofCheck {
     /// Apps whose opened secrets are kept. Beyond it all are opened again when they are next needed.
     private static let appsMax = 1000
 
-    private let seal: TokenSeal
+    let seal: TokenSeal
     /// Opened secrets by app, a few hundred bytes each. Only apps with secrets have an entry.
     private var openedSecrets: [String: OpenedSecrets] = [:]
 

@@ -39,6 +39,12 @@ extension OpenAPI {
             "schema":{"type":"integer","minimum":0,"maximum":9007199254740992}
           },
           "name":{"name":"name","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
+          "webhookName":{
+            "name":"name",
+            "in":"path",
+            "required":true,
+            "schema":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[A-Za-z0-9._-]+$"}
+          },
           "user":{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
           "scheduleUser":{
             "name":"user",

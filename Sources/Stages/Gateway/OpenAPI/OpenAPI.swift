@@ -31,12 +31,13 @@ enum OpenAPI {
         """#
 
     private static let paths = [
-        sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, deadLetterPaths, otherPaths,
+        sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, webhookPaths,
+        deadLetterPaths, otherPaths,
     ].joined(separator: ",")
 
     private static let schemas = [
         values, sendSchemas, insightSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas,
-        deadLetterSchemas, sessionSchemas, reportSchemas,
+        webhookSchemas, deadLetterSchemas, sessionSchemas, reportSchemas,
     ].joined(separator: ",")
 
     // MARK: Members of a call

@@ -2,6 +2,7 @@ internal import CatalogRecords
 internal import HTTPServer
 internal import Kafka
 internal import Lifecycle
+internal import Settings
 internal import Telemetry
 
 /// The processor of all bodies of reports at a gateway. It checks each body and its rates, sends the valid reports to

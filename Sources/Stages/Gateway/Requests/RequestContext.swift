@@ -5,6 +5,7 @@ internal import Identifiers
 internal import JSON
 internal import Schedules
 internal import Telemetry
+internal import TokenSealing
 
 /// The input of a request's decision: the request itself, its caller, and the catalog and time of the decision.
 ///
@@ -67,6 +68,9 @@ struct RequestContext {
         (command.author, command.address) = (author, address)
         return command
     }
+
+    /// The seal of secrets that the catalog holds.
+    var seal: TokenSeal { userProofs.seal }
 
     // MARK: Checks of the request
 

@@ -22,13 +22,16 @@ package struct IPAddress: Sendable, Hashable {
         }
     }
 
-    /// The ranges that are not routed on the internet: loopback, link-local, private, and those of carriers and clouds.
+    /// The ranges that are not hosts of the internet: loopback, link-local, private, multicast and reserved ones, and
+    /// those of carriers and clouds. The last three IPv6 ranges carry IPv4 addresses, which may be private.
     private static let privateRanges = [
-        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10",
-        "::1", "fe80::/10", "fc00::/7",
+        "0.0.0.0/8", "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16",
+        "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
+        "::", "::1", "fe80::/10", "fec0::/10", "fc00::/7", "ff00::/8", "64:ff9b::/32", "2002::/16",
+        "2001::/32",
     ].compactMap { AddressRange($0) }
 
-    /// Whether a phone on the internet can have this address. A request from another address came through a proxy or
-    /// an internal network, which hides the phone's address.
+    /// Whether a host on the internet can have this address. A phone's request from another address came through a
+    /// proxy or an internal network, which hides the phone's address.
     package var isPublic: Bool { !Self.privateRanges.contains { $0.contains(self) } }
 }

@@ -1,5 +1,3 @@
-internal import Settings
-
 /// One IP address or a network: `10.1.2.3`, `10.0.0.0/8`, `2001:db8::/32`.
 package struct AddressRange: Sendable, Hashable {
     package let text: String

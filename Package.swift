@@ -146,7 +146,8 @@ let package = Package(
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
-            "Stages/Gateway", "StageSupport", "Members", "Console", "Compression", "Replay", "Identifiers",
+            "Stages/Gateway", "StageSupport", "Members", "Containers", "Console", "Compression", "Replay",
+            "Identifiers",
             "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends",
             "Schedules", "Catalog", "Topics", "Kafka", "HTTPServer", "HTTPClient", "JSON", "Cryptography",
             "Settings", "Lifecycle", "Telemetry"),
@@ -156,8 +157,8 @@ let package = Package(
             "Settings", "Lifecycle", "Telemetry"),
         module(
             "Domain/Registry", "Identifiers", "RecordFormat", "TokenSealing", "CatalogRecords",
-            "InstallationRecords", "CLinux", "Kafka", "Store", "Lifecycle", "JSON", "Cryptography",
-            "Telemetry", features: "Lifetimes"),
+            "InstallationRecords", "Kafka", "Store", "Lifecycle", "JSON", "Cryptography", "Telemetry",
+            features: "Lifetimes"),
         module(
             "Stages/FanOut", "StageSupport", "Registry", "Identifiers", "RecordFormat", "Payloads",
             "CatalogRecords", "Sends", "Schedules", "Jobs", "Catalog", "Topics", "Kafka", "Store", "JSON",
@@ -176,6 +177,12 @@ let package = Package(
             "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Jobs", "Topics", "Kafka",
             "Store", "SQLite", "JSON", "HTTPServer", "HTTPClient", "Cryptography", "Settings", "Lifecycle",
             "Telemetry", features: "Lifetimes"),
+
+        module(
+            "Stages/Webhooks", "StageSupport", "Members", "Identifiers", "RecordFormat", "TokenSealing",
+            "CatalogRecords", "InstallationRecords", "Sends", "Catalog", "Topics", "Kafka", "TLS",
+            "HTTPClient", "JSON", "Cryptography", "Settings", "Lifecycle", "Telemetry",
+            features: "Lifetimes"),
 
         // The outside world on one machine.
         module(
@@ -207,6 +214,11 @@ let package = Package(
             "RecordFormat", "Payloads", "CatalogRecords", "InstallationRecords", "Sends", "Schedules",
             "Jobs", "Members", "Kafka", "JSON", "Lifecycle", "ProcessTesting", "Simulation", "Telemetry"),
         module(
+            "Tests/Support/WebhooksTesting", "Webhooks", "IngestTesting", "Catalog", "Identifiers",
+            "CatalogRecords",
+            "InstallationRecords", "RecordFormat", "TokenSealing", "Topics", "Kafka", "TLS", "JSON",
+            "Cryptography", "Lifecycle", "ProcessTesting", "Simulation"),
+        module(
             "Tests/Support/SenderTesting", "IngestTesting", "APNsSimulator", "Topics", "Identifiers",
             "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "Sends", "Jobs", "Kafka", "JSON",
             "Cryptography", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
@@ -229,14 +241,14 @@ let package = Package(
             "InstallationRecords", "Sends", "Schedules", "Jobs", "Members", "APNs", "APNsSimulator",
             "Topics", "Catalog", "StageSupport", "Settings", "Ingest", "IngestTesting", "Insight",
             "InsightTesting", "FanOut", "FanOutTesting", "Scheduler", "SchedulerTesting", "Sender",
-            "SenderTesting", "SenderHistories", "InstallationTesting", "Registry", "Simulation",
-            "ProcessTesting"),
+            "SenderTesting", "SenderHistories", "InstallationTesting", "Registry", "Webhooks",
+            "WebhooksTesting", "Simulation", "ProcessTesting"),
         command(
             "flotilla", "Telemetry", "Lifecycle", "Settings", "Broker", "Kafka", "HTTPClient",
             "HTTPServer", "JSON", "Cryptography", "TLS", "Store", "Identifiers", "RecordFormat",
             "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Jobs", "CLinux",
             "APNs", "APNsSimulator", "Topics", "Catalog", "StageSupport", "Members", "Gateway", "Ingest",
-            "Registry", "FanOut", "Sender", "Scheduler", "Insight", "Replay"),
+            "Registry", "FanOut", "Sender", "Scheduler", "Insight", "Webhooks", "Replay"),
 
         // Tests of the foundations.
         tests("ContainersTests", "Containers", "Simulation"),
@@ -297,11 +309,12 @@ let package = Package(
             "CatalogRecords", "Kafka", "KafkaTesting", "JSON", "Cryptography", "Telemetry", "Lifecycle",
             "ProcessTesting"),
         tests(
-            "GatewayTests", "Gateway", "Insight", "Console", "Compression", "Replay", "StageSupport",
+            "GatewayTests", "Gateway", "FanOut", "Insight", "Console", "Compression", "Replay",
+            "StageSupport",
             "Settings",
             "Catalog", "Topics", "Identifiers", "RecordFormat", "ContentSchemas", "Payloads",
             "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Kafka",
-            "KafkaTesting", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
+            "KafkaTesting", "HTTPClient", "HTTPServer", "JSON", "Cryptography", "Lifecycle", "Telemetry",
             "ProcessTesting", "Simulation"),
         tests(
             "IngestPureTests", "Ingest", "IngestTesting", "StageSupport", "Kafka", "Topics", "Identifiers",
@@ -349,11 +362,18 @@ let package = Package(
             "Cryptography", "TLS", "Settings", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         tests(
+            "WebhooksTests", "Webhooks", "WebhooksTesting", "IngestTesting", "Members", "StageSupport",
+            "Catalog", "Topics", "Identifiers", "RecordFormat", "CatalogRecords", "InstallationRecords",
+            "Sends", "TokenSealing", "Kafka", "KafkaTesting", "TLS", "JSON", "Cryptography", "Settings",
+            "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+        tests(
             "ReplayTests", "Replay", "IngestTesting", "Topics", "Identifiers", "RecordFormat", "Payloads",
             "Sends", "Jobs", "Kafka", "KafkaTesting", "JSON", "Telemetry", "ProcessTesting"),
 
         // Tests of the commands.
-        tests("FlotillaTests", "flotilla", "Members", "Lifecycle", "ProcessTesting"),
+        tests(
+            "FlotillaTests", "flotilla", "Members", "Ingest", "FanOut", "Scheduler", "Sender", "Insight",
+            "StageSupport", "Topics", "WebhooksTesting", "Lifecycle", "ProcessTesting"),
         tests("InstallationTests", "InstallationTesting", "KafkaTesting", "ProcessTesting"),
 
         // Tests of the outside world.
@@ -366,7 +386,7 @@ let package = Package(
 
 // The layers, from bottom to top.
 let layers = ["CLibraries", "Platform", "Domain", "OneMachine", "Stages", "Commands"]
-let stages = ["Gateway", "Ingest", "FanOut", "Sender", "Scheduler", "Insight"]
+let stages = ["Gateway", "Ingest", "FanOut", "Sender", "Scheduler", "Insight", "Webhooks"]
 
 func layer(of target: Target) -> Int {
     let folders = (target.path ?? "Tests").split(separator: "/").map(String.init)

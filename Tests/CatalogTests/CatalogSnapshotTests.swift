@@ -44,6 +44,26 @@ extension CatalogSnapshot {
     #expect(catalog.apps.isEmpty && catalog.keys.isEmpty && catalog.unusableRecords.isEmpty)
 }
 
+@Test func `two Unicode spellings of a name are two segments and two types`() {
+    var catalog = CatalogSnapshot()
+    catalog.put(makeApp())
+    let spellings = ["caf\u{E9}", "cafe\u{301}"]
+    let segments = spellings.enumerated().map { index, name in
+        Segment(app: "shop", name: name, rule: .tag("t\(index)"))
+    }
+    for segment in segments {
+        _ = catalog.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
+        let type = ActivityTypeRecord(app: "shop", type: ActivityType(name: segment.name))
+        _ = catalog.apply(key: type.key, value: type.encoded(), with: JSONReader())
+    }
+    for segment in segments { #expect(catalog.segment(named: segment.name, of: "shop") == segment) }
+    #expect(catalog.segments(of: "shop").count == 2 && catalog.apps["shop"]?.activityTypes.count == 2)
+    // A deleted name does not delete the other one.
+    _ = catalog.apply(key: segments[0].key, value: nil, with: JSONReader())
+    #expect(catalog.segments(of: "shop") == [segments[1]])
+    #expect(catalog.segment(named: spellings[0], of: "shop") == nil)
+}
+
 @Test func `an unreadable record is reported and removes the earlier record of its key`() {
     var catalog = CatalogSnapshot()
     catalog.put(makeApp())
@@ -167,7 +187,7 @@ struct AccessDecisionTests {
 
 @Test func `an app keeps its user proof, and a document must not contain one`() throws {
     var app = makeApp()
-    app.userProof = UserProofSettings(isRequired: true, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
+    app.userProof = UserProofSettings(requirement: .any, secrets: [.init(createdAt: 1, sealed: "s1.AAAA")])
     var catalog = CatalogSnapshot()
     #expect(catalog.put(app) == .changed && catalog.apps["shop"]?.userProof == app.userProof)
     do {
@@ -176,4 +196,19 @@ struct AccessDecisionTests {
     } catch {
         #expect(error.problems.map(\.path) == ["userProof"])
     }
+}
+
+@Test func `a webhook endpoint comes, changes and goes, and is deleted with its app`() {
+    var catalog = CatalogSnapshot()
+    var endpoint = WebhookEndpoint(
+        app: "shop", name: "billing", url: "https://example.com", types: [.tokenDead], secrets: [],
+        createdAt: 1)
+    let key = String(decoding: endpoint.key, as: UTF8.self)
+    #expect(catalog.put(key: key, value: String(decoding: endpoint.encoded(), as: UTF8.self)) == .changed)
+    #expect(catalog.otherRecordKeys(of: "shop") == [endpoint.key])
+    endpoint.url = "https://example.com/2"
+    #expect(catalog.put(key: key, value: String(decoding: endpoint.encoded(), as: UTF8.self)) == .changed)
+    #expect(catalog.webhooks(of: "shop") == ["billing": endpoint])
+    #expect(catalog.put(key: key, value: nil) == .changed)
+    #expect(catalog.webhooks(of: "shop").isEmpty)
 }

@@ -18,7 +18,7 @@ import Testing
         var plan = PlannerKillTest.Plan()
         plan.steps = [
             .deadLettersSent, .transactionBegun, .expansionsSent, .offsetsSent, .committed,
-            .supersededNotesSent,
+            .messagesSent,
             .restored,
             .heldSendsPlanned,
         ]

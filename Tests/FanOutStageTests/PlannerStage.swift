@@ -22,15 +22,23 @@ final class PlannerStage: Sendable {
     /// - Parameters:
     ///   - directory: The directory for its state.
     ///   - stoppedStage: A stage whose slot and state the new one takes over.
-    init(
+    convenience init(
         _ bed: TestBed, directory: String, after stoppedStage: PlannerStage? = nil,
         _ change: (inout FanOutSettings) -> Void = { _ in },
+        onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
+    ) async throws {
+        try await self.init(
+            in: stoppedStage?.environment ?? bed.environment(under: directory), change, onStep: onStep)
+    }
+
+    init(
+        in environment: StageEnvironment, _ change: (inout FanOutSettings) -> Void = { _ in },
         onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
     ) async throws {
         var settings = FanOutSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
-        environment = try stoppedStage?.environment ?? bed.environment(under: directory)
+        self.environment = environment
         service = FanOutService(
             settings, in: environment, loops: [.planner], settleMilliseconds: 0, onPlannerStep: onStep)
         let failures = failures

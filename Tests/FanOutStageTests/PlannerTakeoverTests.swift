@@ -9,6 +9,7 @@ import ProcessTesting
 import RecordFormat
 import Sends
 import Simulation
+import StageSupport
 import Telemetry
 import Testing
 import Topics
@@ -152,6 +153,52 @@ import Topics
         #expect(fault == nil, "\(fault ?? "")")
     }
 
+    @Test func `a planner gets all partitions after a version that read fewer topics`() async throws {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let loop = FanOutService.Loop.planner.rawValue
+        try joinAndStop(
+            bed,
+            as: bed.environment(under: directory.path).membership(
+                of: FanOutService.name, loop: loop, in: "planner",
+                reading: TopicSubscription(topics: [.sends, .sendsTimed])))
+        let stage = try await PlannerStage(bed, directory: directory.path)
+        let sender = try RecordWriter(on: bed, to: .sends)
+        for number in 0..<4 { sender.send(makeSend(.update, group: "m\(number)", id: "s\(number)")) }
+        #expect(sender.finish())
+        try await eventually("all sends are planned", seconds: 60) {
+            stage.handledCount == 4 || stage.failure != nil
+        }
+        try await eventually("the planner is ready") { stage.readinessProblems.isEmpty }
+        #expect(stage.failure == nil)
+        await stage.stop()
+    }
+
+    @Test func `a member that reads other topics under the same name leaves no partition without a reason`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
+        let directory = try TemporaryDirectory()
+        let loop = FanOutService.Loop.planner.rawValue
+        let environment = try bed.environment(under: directory.path)
+        // No version does this: the number of the subscription belongs to its topics.
+        try joinAndStop(
+            bed,
+            as: environment.membership(
+                of: FanOutService.name, loop: loop, in: "planner",
+                reading: TopicSubscription(topics: [.sends, .sendsTimed], number: 1)))
+        let stage = try await PlannerStage(in: environment)
+        try await eventually("the partitions that wait are named") {
+            stage.readinessProblems.contains {
+                $0.contains("without those of \(bed.layout.name(of: .subscriptions)): 0, 1;")
+            }
+        }
+        #expect(stage.failure == nil)
+        await stage.stop()
+    }
+
     @Test func `rows beyond their retention are deleted by the cluster's time`() async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
@@ -187,6 +234,25 @@ import Topics
         await stage.stop()
         #expect(stage.failure == nil)
     }
+}
+
+/// Joins the group of a membership until it has partitions, and stops. A static member stays in its group.
+private func joinAndStop(_ bed: TestBed, as membership: ConsumerOptions.Membership) throws {
+    var options = ConsumerOptions(membership: membership)
+    options.sessionMilliseconds = 6000
+    let member = try Consumer(
+        settings: bed.settings, options: options, name: "before", log: .silent, metrics: Metrics())
+    var batch = RecordBatch()
+    var isMember = false
+    let deadline = Instant.now().advanced(byMilliseconds: 30_000)
+    while !isMember, Instant.now() < deadline {
+        for case .offered(let partitions) in member.poll(into: &batch, waitMilliseconds: 20) {
+            try member.assignPaused(partitions)
+            isMember = true
+        }
+    }
+    try #require(isMember)
+    #expect(member.close())
 }
 
 /// The cancel that is planned while a page walk waits.

@@ -200,7 +200,7 @@ extension ExpanderTests {
         var longest = 0
         for update in 1...4000 {
             let bytes = WalkCursor(ordinal: update).bytes
-            // The layout of the cursor: phase, version, wrapped, activity, length of the origin, origin.
+            // The parts of the cursor: layout, version, wrapped, activity, length of the origin, origin.
             let origin = bytes[4] == 0 ? 0 : Int(bytes[5]) << 8 | Int(bytes[6])
             let first = origin * phones / 65_536
             for offset in 0..<phones / passes {

@@ -18,6 +18,8 @@ struct FleetAccount {
     private var reached: [String: Set<String>] = [:]
     /// Per start of one user: the number of the user's events when it was planned.
     private var eventCountAtStart: [String: Int] = [:]
+    /// Per group or private group: the number of the newest send that gave all its phones a state.
+    private var newestSend: [String: Int] = [:]
 
     mutating func note(startsIn plan: Plan) {
         for progress in plan.progress {
@@ -87,15 +89,15 @@ struct FleetAccount {
     }
 
     /// Takes the sends of a plan. There can be several: a held send goes before the one that came.
-    mutating func take(_ plan: Plan, users: [User]) {
+    mutating func take(_ plan: Plan, users: [User]) throws {
         var sends: [String] = []
         for part in plan.expansions where !sends.contains(part.expansion.send) {
             sends.append(part.expansion.send)
         }
-        for send in sends { take(plan.expansions.filter { $0.expansion.send == send }, users: users) }
+        for send in sends { try take(plan.expansions.filter { $0.expansion.send == send }, users: users) }
     }
 
-    private mutating func take(_ parts: [Plan.LaneExpansion], users: [User]) {
+    private mutating func take(_ parts: [Plan.LaneExpansion], users: [User]) throws {
         let send = parts[0].expansion
         guard let group = send.key.group else { return }
         let recipients = parts.flatMap { part -> [Expansion.ScopedRecipient] in
@@ -107,6 +109,9 @@ struct FleetAccount {
         let isForWholeGroup = !isPrivate && recipients.isEmpty && !namesActivities
         let scope = isPrivate ? "\(group)/\(named.keys.first ?? "")" : group
         let opensGeneration = send.content.event == .start && isOpen[scope] != true
+        if isForWholeGroup || isPrivate, send.content.event != .start || opensGeneration {
+            try checkOrder(of: send.send, in: scope)
+        }
         if send.content.event == .start { isOpen[scope] = true }
         if send.content.event == .end, isForWholeGroup || isPrivate { isOpen[scope] = false }
         for user in users {
@@ -129,10 +134,23 @@ struct FleetAccount {
         }
     }
 
+    /// Checks that no send is planned after a send that was accepted later and has another state for the same phones. The
+    /// number of a send is its place in the order of acceptance.
+    private mutating func checkOrder(of send: String, in scope: String) throws {
+        guard let number = Int(send.dropFirst()) else { return }
+        if number < newestSend[scope, default: 0] {
+            throw FleetHistory.Violation(
+                description: "\(send) of \(scope) is planned after s\(newestSend[scope, default: 0])")
+        }
+        newestSend[scope] = number
+    }
+
     /// Notes that a send to named activities has arrived at a lane and found these users' activities there.
     mutating func reach(_ users: Set<String>, by send: String) {
         reached[send, default: []].formUnion(users)
     }
+
+    func isCancelled(_ send: String) -> Bool { cancelled.contains(send) }
 
     mutating func cancel(_ send: Send) { cancelled.insert(send.id) }
 

@@ -44,7 +44,10 @@ extension FleetHistory {
         topics[lane].usual += outcome.usual
         try noteReached(in: lane, by: owner, urgentFrom: read.0, usualFrom: read.1)
         for progress in outcome.progress { completionReports["\(progress.send)/\(lane)", default: 0] += 1 }
-        for job in outcome.jobs { try check(job, rowsBefore: before) }
+        for job in outcome.jobs {
+            try check(job, rowsBefore: before)
+            noteVisit(by: job)
+        }
         waitingJobs += outcome.jobs
         subscriptions += outcome.subscriptions
     }

@@ -90,9 +90,10 @@ extension FleetHistory {
         if plan.expansions.isEmpty { return }
         account.note(startsIn: plan)
         let users = Set(phones.map(\.user)).sorted()
-        account.take(
+        try account.take(
             plan,
             users: users.map { .init(name: $0, registryOffset: topics[lane(of: $0)].committed.registry) })
+        for part in plan.expansions { oweVisits(by: part) }
     }
 }
 

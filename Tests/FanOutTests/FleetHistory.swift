@@ -43,6 +43,8 @@ final class FleetHistory {
     var ends: [String: Int64] = [:]
     /// The number of completion reports per send and lane.
     var completionReports: [String: Int] = [:]
+    /// The visits that updates with `conflate: false` owe to members, until they have made them.
+    var owedVisits: Set<OwedVisit> = []
     /// The number of expansions per send and lane. Each must have one completion report.
     var expectedReports: [String: Int] = [:]
 
@@ -83,6 +85,7 @@ final class FleetHistory {
         for _ in 0..<count { try step() }
         try settle()
         try check()
+        try checkOwedVisits()
         if extraEvents.contains(.safetyEnds) { try checkSafetyEnds() }
         try endAndStartAgain()
         for owner in owners { try owner?.close() }

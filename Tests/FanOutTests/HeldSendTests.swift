@@ -172,3 +172,35 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
     #expect(rowsOfUsers.count == 2)
     #expect(rowsOfUsers.allSatisfy { $0.value.newestState == nil && $0.value.replacedStates.isEmpty })
 }
+
+@Test func `a start that opens a generation supersedes the update that the group held before it`() throws {
+    var rows = Rows()
+    for ahead in 0...5 { _ = try planner.plan(makeSend(.update, state: ahead), at: 0, in: &rows) }
+    _ = try planner.plan(makeSend(.update, id: "held", state: 6), at: 0, in: &rows)
+    let start = try planner.plan(makeSend(.start, to: .everyone, id: "start", state: 7), at: 0, in: &rows)
+    #expect(start.progress.map(\.send) == ["held", "start"])
+    #expect(start.verdicts == [.superseded, .planned])
+    #expect(try planner.release(match, now: dawn + 9, in: &rows) == Plan())
+    #expect(rows.rows[match]?.newestState?.send == "start")
+}
+
+@Test func `a start whose state replaces a cancelled one releases the held update before it`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone, id: "start"), at: 0, in: &rows)
+    var first = makeSend(.update, id: "wrong", state: 1)
+    for ahead in 1...5 {
+        first.id = "u\(ahead)"
+        _ = try planner.plan(first, at: 0, in: &rows)
+    }
+    _ = try planner.plan(makeSend(.update, id: "held", state: 9), at: 0, in: &rows)
+    // Cancels of all states that are left make the newest one a cancelled one.
+    var row = try #require(rows.rows[match])
+    row.cancelledSends = ["start", "u1", "u2", "u3", "u4", "u5"].map {
+        GroupRow.CancelledSend(send: $0, at: dawn * 1000)
+    }
+    rows.rows[match] = row
+    let plan = try planner.plan(makeSend(.start, to: .everyone, id: "late", state: 7), at: 1, in: &rows)
+    #expect(plan.progress.map(\.send) == ["held", "late"])
+    #expect(plan.verdicts == [.planned, .planned])
+    #expect(rows.rows[match]?.newestState?.send == "held")
+}

@@ -35,6 +35,34 @@ struct LaneRows: ScopeTable {
         newest["\(app)/\(recipient.text)/\(installation)/\(type)"].flatMap { LedgerKey(bytes: $0.key) }
     }
 
+    /// Looks at all rows, so that an index cannot lose one.
+    func indexEntries(
+        _ kind: GroupIndex.Kind, of group: ScopeKey, in range: KeyRange, countMax: Int
+    ) throws(StoreError) -> [GroupIndex.Entry] {
+        var positions: [[UInt8]] = []
+        for key in rows.keys where LedgerKey(bytes: key) == nil {
+            guard let scope = key.withUnsafeBytes({ ScopeKey(bytes: $0) }), scope.app == group.app else {
+                continue
+            }
+            switch (kind, scope.subject) {
+            case (.joinedActivity, .activity(let activity)):
+                guard try self.scope(for: key)?.joinedGroup == group else { continue }
+                positions.append(kind.position(of: Array(activity.utf8)))
+            case (.recipientRow, .group(group.group)):
+                guard let recipient = scope.recipient else { continue }
+                positions.append(kind.position(of: Array(recipient.text.utf8)))
+            default: continue
+            }
+        }
+        positions.removeAll { position in
+            position.lexicographicallyPrecedes(range.lower)
+                || range.upper.map { !position.lexicographicallyPrecedes($0) } ?? false
+        }
+        return positions.sorted { $0.lexicographicallyPrecedes($1) }.prefix(countMax).map {
+            GroupIndex.Entry(position: $0)
+        }
+    }
+
     mutating func set(_ scope: LaneScope, under key: [UInt8]) { write(key, scope.encoded()) }
     mutating func set(_ start: LedgerRow, under key: [UInt8]) { write(key, start.encoded()) }
     mutating func set(start: EncodedStart, under key: [UInt8]) { write(key, start.bytes) }

@@ -53,6 +53,18 @@ struct ScopesRowOrderTests {
                 RecordKey.join("", "", "0123456789abcdef"),
             ]
             if let newest = NewestStart.row(forKey: ledger.span, value: row.span) { keys.append(newest.key) }
+            var joined = LaneScope()
+            joined.joinedGroup = group
+            for (scopeKey, scope) in [
+                (group.narrowed(to: recipient), LaneScope()),
+                (ScopeKey(app: "shop", activity: name()), joined),
+            ] {
+                var row = DerivedRow()
+                let (key, value) = (scopeKey.bytes, scope.encoded())
+                if ScopesDerivation.writeRow(forKey: key.span, value: value.span, to: &row) {
+                    keys.append(row.key)
+                }
+            }
             for topicKey in keys {
                 let storedKey = stored(topicKey)
                 #expect(key(storedKey) == topicKey)

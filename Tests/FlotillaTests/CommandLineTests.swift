@@ -12,13 +12,27 @@ import Testing
 
 @Test(arguments: [
     "up", "down", "run", "broker", "topics", "apps", "keys", "report", "group", "user", "installation", "lag",
-    "apns-simulator", "config", "version",
+    "apns-simulator", "config", "version", "groups", "sends", "events", "audit",
 ])
 func `every command has help with an example`(command: String) async throws {
     let answer = try await flotilla(command, "--help")
     #expect(answer.status == 0)
     #expect(answer.output.contains("usage: flotilla \(command)"))
     #expect(answer.output.contains("example: flotilla \(command)"))
+}
+
+@Test(arguments: [["-h"], ["help"], ["lag", "-h"], ["groups", "--help"]])
+func `help has the spellings that people try`(arguments: [String]) async throws {
+    let answer = try ChildProcess(builtProductPath(named: "flotilla"), arguments: arguments)
+    #expect(try await answer.exitStatus() == 0)
+    #expect(answer.output.contains("usage: flotilla"))
+}
+
+@Test(arguments: [["--version"], ["version"], ["up", "--version"]])
+func `the version has the spellings that people try`(arguments: [String]) async throws {
+    let answer = try ChildProcess(builtProductPath(named: "flotilla"), arguments: arguments)
+    #expect(try await answer.exitStatus() == 0)
+    #expect(answer.output.hasPrefix("flotilla ") && answer.output.split(separator: " ").count == 2)
 }
 
 @Test func `an unknown command and an unknown flag are usage errors that say what to do`() async throws {

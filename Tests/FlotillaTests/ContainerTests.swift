@@ -27,8 +27,8 @@ struct ContainerTests {
     @Test func `every stage of Compose keeps its data in its volume`() throws {
         let lines = try Repository.text(of: "docker-compose.yml").split(separator: "\n")
         let stageCommands = lines.filter { $0.contains("flotilla run ") || $0.contains("command: [run, ") }
-        // Gateway, ingest, scheduler, fan-out, sender and insight.
-        #expect(stageCommands.count == 6)
+        // Gateway, ingest, scheduler, fan-out, sender, insight and webhooks.
+        #expect(stageCommands.count == 7)
         for command in stageCommands {
             #expect(command.contains("/var/lib/flotilla") && command.contains("--data"), "\(command)")
         }
@@ -46,7 +46,10 @@ struct ContainerTests {
     @Test func `the service try-it waits for every stage, and its commands use a new group each time`() throws
     {
         let tryIt = try #require(try services().first { $0.contains("\n  try-it:") })
-        for stage in ["gateway", "ingest", "scheduler", "fan-out", "sender", "insight", "apns-simulator"] {
+        let stages = [
+            "gateway", "ingest", "scheduler", "fan-out", "sender", "insight", "webhooks", "apns-simulator",
+        ]
+        for stage in stages {
             #expect(tryIt.contains("\(stage): { condition: service_healthy }"), "\(stage)")
         }
         #expect(try Repository.text(of: "deploy/compose/try-it.sh").contains("group=match-$(("))

@@ -46,11 +46,19 @@ struct DoctorTests {
             withDataDirectory.status == 0 && withDataDirectory.output.contains("good   sealing keys"),
             "\(withDataDirectory)")
 
-        // One fault after another: no sealing keys, no provider key, no APNs, another number of lanes.
-        let unsealed = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
+        // It also finds them without a word, because the process announces its data directory.
+        let unaided = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
+        #expect(unaided.status == 0 && unaided.output.contains("good   sealing keys"), "\(unaided)")
+
+        // One fault after another: other sealing keys, no provider key, no APNs, another number of lanes.
+        let otherKeys = directory.path + "/other-sealing-keys"
+        #expect(try await flotilla("sealing-keys", "make", otherKeys).status == 0)
+        let unsealed = try await flotilla(
+            "doctor", "--kafka-brokers", installation.broker, "--no-push", "--tokens-sealing-keys-file",
+            otherKeys)
         #expect(
-            unsealed.status == ExitCode.configuration && unsealed.output.contains("tokens.sealing-keys-file"),
-            "\(unsealed)")
+            unsealed.status == ExitCode.configuration
+                && unsealed.output.contains("not this installation's sealing keys"), "\(unsealed)")
 
         let unsigned = try await doctor(
             installation, ["--sender-keys", directory.path, "--no-push", "--json"])

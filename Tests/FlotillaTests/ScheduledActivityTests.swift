@@ -104,6 +104,8 @@ struct ScheduledActivityTests {
         #expect(try await phoneShows("ready", within: 60_000))
         #expect(now >= dueAt, "the update was shown before it was due")
         try await reportTap(scheduleID: scheduled.member("scheduleId"))
+        try await reportTapWithoutSchedule(
+            sendID: scheduled.member("sendId"), scheduleID: scheduled.member("scheduleId"))
         #expect(
             try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer").body
                 .hasPrefix(#"{"canceled":0"#))
@@ -157,6 +159,27 @@ struct ScheduledActivityTests {
             return kcat.output.split(separator: "\n").contains {
                 $0.contains(#""code":"tap""#) && $0.contains(#""scheduleId":"\#(scheduleID)""#)
             }
+        }
+    }
+
+    /// Reports taps on the activity of `phone-0`, which do not name a schedule, until the answer names the send that the
+    /// activity shows and its schedule. The event and insight name them too.
+    private func reportTapWithoutSchedule(sendID: String, scheduleID: String) async throws {
+        let user = try await call("GET", "/v1/users/user-0")
+        let activity = try String(#require(user.body.firstMatch(of: #/"activityId":"([^"]+)"/#)).1)
+        let origin = #""sendId":"\#(sendID)","scheduleId":"\#(scheduleID)","scheduleName":"chest""#
+        // Insight reads the receipt of the push within moments.
+        try await eventually("the answer names the send and the schedule") {
+            let tapped = try await call(
+                "POST", "/v1/reports",
+                body:
+                    #"{"kind":"tap","environment":"production","installationId":"phone-0","activityId":"\#(activity)"}"#
+            )
+            #expect(tapped.status == 202, "\(tapped.body)")
+            return tapped.body.contains(#""taps":[{"index":0,"activityId":"\#(activity)",\#(origin)}]"#)
+        }
+        try await eventually("insight has the event with the send and the schedule") {
+            try await call("GET", "/v1/events?code=tap&user=user-0").body.contains(origin)
         }
     }
 

@@ -1,3 +1,4 @@
+import Settings
 import Testing
 
 @testable import Gateway
@@ -28,7 +29,11 @@ private let resolver = ClientAddressResolver(proxies: [
     ("10.1.2.3", ["10.4.4.4,10.5.5.5"], "10.4.4.4"),
     // If an entry is not an address, the answer is the address before it.
     ("10.1.2.3", [], "10.1.2.3"), ("10.1.2.3", ["unknown"], "10.1.2.3"), ("10.1.2.3", [""], "10.1.2.3"),
-    ("10.1.2.3", ["203.0.113.9, 10.1.1.1:80"], "10.1.2.3"),
+    ("10.1.2.3", ["203.0.113.9, 10.1.1.1:http"], "10.1.2.3"), ("10.1.2.3", ["[203.0.113.9"], "10.1.2.3"),
+    // Some proxies append the port.
+    ("10.1.2.3", ["203.0.113.9:4711, 10.1.1.1:80"], "203.0.113.9"),
+    ("10.1.2.3", ["[2001:db8:8000::1]:4711"], "2001:db8:8000::1"),
+    ("10.1.2.3", ["[2001:db8:8000::1]"], "2001:db8:8000::1"),
 ])
 func `the client address comes from the listed proxies`(
     peer: String, hops: [String], client: String

@@ -25,6 +25,8 @@ final class GatewayBench: Sendable {
     private static let apps = ["shop", "bank"]
 
     let service: GatewayService
+    /// The environment of the gateway, for other stages beside it.
+    let environment: StageEnvironment
     let layout: TopicLayout
     /// The settings of the cluster.
     let settings: KafkaSettings
@@ -67,7 +69,7 @@ final class GatewayBench: Sendable {
         let catalog = CatalogReader(cluster, topic: layout.name(of: .catalog))
         self.catalog = catalog
         let slot = try ProcessSlot.acquire(under: directory.path)
-        let environment =
+        environment =
             isBehind
             ? Self.environmentBehind(
                 catalog, cluster: cluster, layout: layout, slot: slot, sealingKeys: sealingKeys)

@@ -5,6 +5,7 @@ import JSON
 import Kafka
 import ProcessTesting
 import RecordFormat
+import Settings
 import Telemetry
 import Testing
 

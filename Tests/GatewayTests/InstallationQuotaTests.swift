@@ -1,4 +1,5 @@
 import Lifecycle
+import Settings
 import Simulation
 import Testing
 

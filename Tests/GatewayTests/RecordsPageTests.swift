@@ -115,6 +115,7 @@ private enum RecordFieldNames {
         (report.frequentPushesEnabled, report.activitiesEnabled, report.tags) = (true, true, ["t"])
         report.attributes = try? RawJSON(checking: Array("{}".utf8), with: JSONReader())
         (report.eventTime, report.id, report.scheduleID, report.scheduleName) = (1, "r", "s", "n")
+        report.sendID = "t"
         report.refusal = .init(
             tokenHash: "00", entry: "profile", reason: "r", invalidatedAt: 1, dispatchedAt: 1)
         let object = try? JSONSerialization.jsonObject(with: Data(report.encoded())) as? [String: Any]

@@ -63,6 +63,7 @@ func verdicts(_ body: String) -> [String] { verdicts(Array(body.utf8)) }
     (heartbeat(#","eventTime":"now""#), ["0 eventTime wrong_type"]),
     (heartbeat(#","v":0"#), ["0 v out_of_range"]), (heartbeat(#","v":2"#), ["accepted"]),
     (heartbeat(#","sequence":1"#), ["0 sequence invalid"]),
+    (heartbeat(#","os":"iOS 18""#), ["0 os invalid"]), (heartbeat(#","os":"18.0 (22A)""#), ["accepted"]),
     (heartbeat(#","userId":"a\u0000b""#), ["0 userId invalid"]),
     (heartbeat(#","app":"shop""#), ["accepted"]), (heartbeat(#","app":"bank""#), ["0 app invalid"]),
     (#"{"environment":"sandbox","installationId":"i","kind":"heartbeat"}"#, ["0 environment invalid"]),

@@ -97,7 +97,7 @@ struct ReportWriterTests {
             let search = try LoopOwned<SendSearch>(thread: "lookups") {
                 SendSearch(cluster: cluster, layout: layout, context: context, on: $0.loop)
             }
-            let result = search.perform { $0.find(id, of: "shop", since: nil, by: .now()) }
+            let result = search.perform { $0.find(id, of: "shop", from: .end, by: .now()) }
             search.stop { $0.close() }
             return result
         }

@@ -6,6 +6,7 @@ import Identifiers
 import InstallationRecords
 import JSON
 import RecordFormat
+import Telemetry
 import Testing
 import TokenSealing
 
@@ -28,7 +29,9 @@ func makeKeys() throws -> SealingKeys {
 }
 
 /// Makes an app whose secrets are sealed with the keys.
-private func makeApp(secrets: [String], sealedWith keys: SealingKeys, isRequired: Bool) -> App {
+private func makeApp(
+    secrets: [String], sealedWith keys: SealingKeys, requirement: UserProofSettings.Requirement
+) -> App {
     var app = shop
     let seal = TokenSeal(keys: keys)
     let sealed = secrets.enumerated().map { index, secret in
@@ -37,7 +40,7 @@ private func makeApp(secrets: [String], sealedWith keys: SealingKeys, isRequired
             sealed: seal.seal(secret: Array(secret.utf8), app: "shop", name: UserProofSettings.secretName)
                 ?? "")
     }
-    app.userProof = UserProofSettings(isRequired: isRequired, secrets: sealed)
+    app.userProof = UserProofSettings(requirement: requirement, secrets: sealed)
     return app
 }
 
@@ -63,7 +66,7 @@ struct UserProofSettingsTests {
     @Test func `a report may name a user if the user's proof is right`() throws {
         let keys = try makeKeys()
         let validator = ReportValidator(sealingKeys: keys)
-        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .any)
         #expect(
             try problemPaths(ofReportBy: "ann", proof: proof(of: "ann", by: "s1"), to: app, by: validator)
                 == [])
@@ -92,10 +95,47 @@ struct UserProofSettingsTests {
         }
     }
 
+    @Test func `a proof that expires is valid on its installation only, and until its expiry`() throws {
+        let keys = try makeKeys()
+        let now = WallTime(milliseconds: 1_800_000_000_999)
+        let validator = ReportValidator(sealingKeys: keys, now: { now })
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .expiring)
+        /// Returns the problems of a report of the installation `i`.
+        func problems(with proof: String?, as role: APIKey.Role = .report) throws -> [String] {
+            let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
+            let body = heartbeat(#","userId":"ann""# + proofField)
+            return try validator.validate(Array(body.utf8), for: app, role: role).refused
+                .flatMap { $0.problems.map(\.message) }
+        }
+        func expiring(_ seconds: Int64, installation: String, user: String = "ann") -> String {
+            "\(seconds).\(proof(of: "\(seconds)\n\(installation)\n\(user)", by: "s1")).\(installation)"
+        }
+        let installation = "i1"
+        #expect(try problems(with: expiring(1_800_000_001, installation: installation)) == [])
+        let expired = try problems(with: expiring(1_800_000_000, installation: installation))
+        #expect(expired == [UserProofCheck.expiredMessage])
+        let foreign = try problems(with: expiring(1_800_000_001, installation: "other"))
+        #expect(foreign == [UserProofCheck.otherInstallationMessage])
+        let simple = proof(of: "ann", by: "s1")
+        #expect(try problems(with: simple) == [UserProofCheck.withoutExpiryMessage])
+        #expect(try problems(with: simple, as: .send) == [])
+        #expect(try problems(with: nil) == [UserProofCheck.missingMessage])
+        let good = expiring(1_800_000_001, installation: installation)
+        let forgeries = [
+            expiring(1_800_000_001, installation: installation, user: "bob"),
+            // A later expiry, or another installation, with the code of a good proof.
+            "1900000000" + good.dropFirst(10), good + "b", good.replacing(".i1", with: "."),
+            String(good.dropFirst()), "." + good, "9999999999999" + good.dropFirst(10),
+        ]
+        for forgery in forgeries {
+            #expect(try problems(with: forgery) == [UserProofCheck.wrongMessage], "\(forgery)")
+        }
+    }
+
     @Test func `an optional proof must be right if it is present`() throws {
         let keys = try makeKeys()
         let validator = ReportValidator(sealingKeys: keys)
-        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: false)
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .optional)
         #expect(try problemPaths(ofReportBy: "ann", proof: nil, to: app, by: validator) == [])
         #expect(
             try problemPaths(ofReportBy: "ann", proof: proof(of: "ann", by: "s1"), to: app, by: validator)
@@ -112,7 +152,7 @@ struct UserProofSettingsTests {
         let validator = ReportValidator(sealingKeys: keys)
         // Before, during and after a rotation.
         for secrets in [["s1"], ["s1", "s2"], ["s2"]] {
-            let app = makeApp(secrets: secrets, sealedWith: keys, isRequired: true)
+            let app = makeApp(secrets: secrets, sealedWith: keys, requirement: .any)
             for secret in ["s1", "s2"] {
                 let expected = secrets.contains(secret) ? [] : ["userProof"]
                 #expect(
@@ -126,7 +166,7 @@ struct UserProofSettingsTests {
     @Test func `the app's own server needs no proof, but a wrong one is refused`() throws {
         let keys = try makeKeys()
         let validator = ReportValidator(sealingKeys: keys)
-        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .any)
         for role in [APIKey.Role.send, .admin] {
             #expect(try problemPaths(ofReportBy: "ann", proof: nil, to: app, by: validator, as: role) == [])
             #expect(
@@ -139,7 +179,7 @@ struct UserProofSettingsTests {
     @Test func `a phone schedules and cancels for its own user, the app's server for all`() throws {
         let keys = try makeKeys()
         var fixture = JudgedSends()
-        fixture.app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        fixture.app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .any)
         fixture.keys = keys
         let decider = ScheduleDecider(lanes: 4)
         func problems(ofSchedulingWith proof: String?, as role: APIKey.Role) -> [String] {
@@ -174,7 +214,7 @@ struct UserProofSettingsTests {
 
     @Test func `a gateway that cannot open the secrets accepts no user`() throws {
         let keys = try makeKeys()
-        let app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        let app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .any)
         for validator in [ReportValidator(sealingKeys: nil), ReportValidator(sealingKeys: try makeKeys())] {
             #expect(
                 try problemPaths(ofReportBy: "ann", proof: proof(of: "ann", by: "s1"), to: app, by: validator)
@@ -185,7 +225,7 @@ struct UserProofSettingsTests {
 
     @Test func `a secret that is sealed for one app cannot be used in another app`() throws {
         let keys = try makeKeys()
-        var app = makeApp(secrets: ["s1"], sealedWith: keys, isRequired: true)
+        var app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .any)
         app.id = "bank"
         let body = heartbeat(#","userId":"ann","userProof":"\#(proof(of: "ann", by: "s1"))""#)
         #expect(
@@ -195,7 +235,7 @@ struct UserProofSettingsTests {
 
     @Test func `secrets in the catalog can be read back but never appear in clear text`() throws {
         let keys = try makeKeys()
-        let app = makeApp(secrets: ["s1s1s1s1", "s2s2s2s2"], sealedWith: keys, isRequired: true)
+        let app = makeApp(secrets: ["s1s1s1s1", "s2s2s2s2"], sealedWith: keys, requirement: .any)
         let text = String(decoding: app.encoded(), as: UTF8.self)
         #expect(!text.contains("s1s1s1s1"))
         #expect(try App.decode(app.encoded(), with: JSONReader()) == app)

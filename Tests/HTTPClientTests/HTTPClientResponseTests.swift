@@ -39,5 +39,33 @@ import Testing
         #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 99999999\r\n\r\n", inPiecesOf: size) == .malformed)
         #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 1\r\n\r\nab", inPiecesOf: 1_000) == .malformed)
     }
+    let busy = "HTTP/1.1 503 A\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
+    #expect(
+        parse(busy, inPiecesOf: 3)
+            == .complete(
+                HTTPClientResponse(status: 503, body: [], retryAfterSeconds: 7), keepsAlive: true))
     #expect(parse(String(repeating: "x", count: 20_000), inPiecesOf: 100) == .malformed)
+}
+
+@Test func `processes of a stage may answer each other at length`() {
+    func parse(with limit: Int) -> HTTPResponseParser.ParseResult {
+        var parser = HTTPResponseParser(bodyBytesMax: limit)
+        return Array("HTTP/1.1 200 A\r\nContent-Length: 20000000\r\n\r\n".utf8).withUnsafeBytes {
+            parser.parse($0)
+        }
+    }
+    #expect(parse(with: HTTPResponseParser.bodyBytesDefault) == .malformed)
+    #expect(parse(with: HTTPResponseParser.memberBodyBytesMax) == .needsMore)
+}
+
+@Test func `a long body is not read if only the status matters`() {
+    var parser = HTTPResponseParser(bodyBytesMax: 3, longBody: .ignored)
+    let long = Array("HTTP/1.1 200 A\r\nContent-Length: 99999999\r\n\r\nab".utf8)
+    let result = long.withUnsafeBytes { parser.parse($0) }
+    #expect(result == .complete(HTTPClientResponse(status: 200, body: nil), keepsAlive: false))
+    parser = HTTPResponseParser(bodyBytesMax: 3, longBody: .ignored)
+    let short = Array("HTTP/1.1 200 A\r\nContent-Length: 2\r\n\r\nab".utf8)
+    let shortResult = short.withUnsafeBytes { parser.parse($0) }
+    #expect(
+        shortResult == .complete(HTTPClientResponse(status: 200, body: Array("ab".utf8)), keepsAlive: true))
 }

@@ -119,7 +119,7 @@ struct HTTPServerTests {
             routes.onDeferred(.get, path: "/slow") { _, reply in held.withLock { $0.append(reply) } }
         }
         let (answers, _) = try await server.exchange("GET /slow HTTP/1.1\r\n\(host)\r\n", answers: 1)
-        #expect(answers.map(\.status) == [503] && answers.first?.code == "too_slow")
+        #expect(answers.map(\.status) == [503] && answers.first?.code == "answer_too_slow")
         held.withLock { $0.first?.send(.text("late")) }
         let (others, _) = try await server.exchange("GET /hello HTTP/1.1\r\n\(host)\r\n", answers: 1)
         #expect(others.map(\.body) == ["hello"])

@@ -88,6 +88,23 @@ import Testing
         #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
+    @Test func `a search of a record finds an erased user in any form, and skips other users`() throws {
+        var erasures = ErasedUsers()
+        let time = ReportTime(claimed: nil, received: Phone.at(10), order: .first)
+        let names = [#"an"na"#, "bo\nb"]
+        for name in names { _ = erasures.add(.user(name), of: "shop", upTo: time) }
+        func mayConcern(_ user: String, app: String = "shop") -> Bool {
+            var installation = Installation(app: "shop", subject: .installation("i"))
+            installation.user = Timestamped(.user(user), at: time)
+            return erasures.mayConcern(installation.encoded().span, of: app)
+        }
+        for name in names { #expect(mayConcern(name)) }
+        #expect(!mayConcern("anna") && !mayConcern("carl"))
+        #expect(!mayConcern(names[0], app: "bank"))
+        for number in 0..<20 { _ = erasures.add(.user("user-\(number)"), of: "shop", upTo: time) }
+        #expect(mayConcern("user-19"), "no user is overlooked when there are many")
+    }
+
     @Test func `the rows of erased users sort before all installations of their app`() {
         let key = ErasedUsers.key(app: "shop", user: "anna")
         #expect(key.lexicographicallyPrecedes(Installation(app: "shop", subject: .installation("!")).key))

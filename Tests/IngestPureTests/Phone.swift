@@ -114,7 +114,7 @@ struct Phone {
                 case .token(let row):
                     row.dismissedAt != nil
                         ? "dismissed" : (row.token ?? "") + (row.movedTo.map { ">\($0.text)" } ?? "")
-                case .profile(let row): row.tags.joined(separator: ",")
+                case .profile(let row): (row.tags ?? []).joined(separator: ",")
                 }
             return "\(key.recipient.text) \(key.entry.text) \(content)"
         }.sorted()

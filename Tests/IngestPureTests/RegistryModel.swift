@@ -113,7 +113,7 @@ struct RegistryModel {
         let newestTime = times.sorted(by: isBefore).last
         guard let updatedAt = [newestTime?[1], build?.time[1]].compactMap({ $0 }).max() else { return nil }
         return ProfileRow(
-            tags: tags?.value ?? [], attributes: attributes?.value, locale: locale?.value,
+            tags: tags?.value, attributes: attributes?.value, locale: locale?.value,
             timeZone: zone?.value, os: last(reports, { $0.os }, { $0 })?.value, appBuild: build?.value,
             updatedAt: updatedAt)
     }

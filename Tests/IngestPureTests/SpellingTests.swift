@@ -37,7 +37,7 @@ import Testing
         #expect(phone.row("update:A")?.group.map { Array($0.utf8) } == Array(Self.decomposed.utf8))
         let profile = phone.run.registry.first { $0.key.entry == .profile }?.value
         guard case .profile(let row) = profile else { return #expect(Bool(false), "no profile") }
-        #expect(row.tags.map { Array($0.utf8) } == [Array(Self.decomposed.utf8)])
+        #expect(row.tags?.map { Array($0.utf8) } == [Array(Self.decomposed.utf8)])
     }
 
     @Test func `an id may begin with a combining character`() {

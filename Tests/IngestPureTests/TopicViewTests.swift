@@ -21,6 +21,9 @@ import Testing
                 definition: TopicViewDefinition(topic: "rows", table: "rows", schema: 1), partition: 0,
                 directory: directory.path, cluster: "here", deleteRetentionMilliseconds: .max,
                 limits: EnvironmentLimits(), now: .now(), boot: BootID("boot"))
+            // The topic is empty.
+            view.advance(to: 0, now: .now())
+            try view.writePendingRows { _ in }
             var writtenKeys: Set<[UInt8]> = []
             var pendingKeys: Set<[UInt8]> = []
             for step in 0..<150 {

@@ -40,7 +40,7 @@ import Topics
         try await Self.checkStory(of: bed, in: directory) { stage in
             try Self.erase("ann", in: bed)
             try await eventually("an erased user has no data in answers before ingest reaches the phone") {
-                let events = try await stage.answer(.events)["events"] as? [[String: Any]]
+                let events = try await stage.answer(.events)["items"] as? [[String: Any]]
                 let user = try await stage.answer(.user, id: "ann")
                 return events?.isEmpty == true
                     && (user["error"] as? [String: Any])?["code"] as? String == "unknown"
@@ -89,7 +89,7 @@ import Topics
         #expect(
             (group["versions"] as? [[String: Any]])?.compactMap { $0["sendId"] as? String } == ["s-2", "s-1"])
         let live = try await stage.answer(.groups)
-        #expect((live["groups"] as? [[String: Any]])?.count == 1)
+        #expect((live["items"] as? [[String: Any]])?.count == 1)
 
         let user = try await stage.answer(.user, id: "ann")
         let reason = try #require(user["why"] as? [String: Any])
@@ -172,7 +172,7 @@ import Topics
             var parameters = range.merging(["limit": "60"]) { $1 }
             parameters["cursor"] = cursor
             let page = try await stage.answer(.events, app: "flash", parameters)
-            eventCount += (page["events"] as? [[String: Any]] ?? []).count
+            eventCount += (page["items"] as? [[String: Any]] ?? []).count
             cursor = page["next"] as? String
             pageCount += 1
         } while cursor != nil && pageCount < pagesMax

@@ -78,7 +78,7 @@ struct DisplayReasonTests {
         #expect(reason.code == .waitsForRetry)
         #expect(
             reason.sentence
-                == "it shows version 41, the newest is 43: 42 was superseded by a newer one, 43 was answered 429 (TooManyRequests) at \(PhoneDiagnosis.time(Self.day + 43)) and will be pushed again"
+                == "it shows version 41, the newest is 43: 42 was dropped before it left, because a newer version replaced it, 43 was answered 429 (TooManyRequests) at \(PhoneDiagnosis.time(Self.day + 43)) and will be pushed again"
         )
     }
 
@@ -99,7 +99,7 @@ struct DisplayReasonTests {
         outcome: ReceiptOutcome, code: DisplayReason.Code
     ) {
         #expect(diagnosis([push(41, .accepted), push(43, outcome)]).reason.code == code)
-        #expect(diagnosis([push(43, outcome)]).reason.sentence.hasPrefix("APNs accepted no version for it"))
+        #expect(diagnosis([push(43, outcome)]).reason.sentence.hasPrefix("no version is known to be on it"))
     }
 
     @Test func `the first final outcome stands, and an earlier move to a retry does not replace it`() {
@@ -148,6 +148,59 @@ struct DisplayReasonTests {
         test.phone.activities[0].isExpired = false
         test.phone.activitiesEnabled = Timestamped(false, at: time)
         #expect(test.diagnosis([]).reason.code == .switchedOff)
+    }
+
+    @Test func `an expired token is named before the sweep marks it`() {
+        let lifetime = phone.activities[0].tokenLifetimeMilliseconds
+        let running = diagnosis([push(41, .accepted)], laterByMilliseconds: lifetime - 1).reason
+        #expect(running.code == .newestNotPushed)
+        let expired = diagnosis([push(41, .accepted)], laterByMilliseconds: lifetime).reason
+        #expect(expired.code == .noReports && expired.sentence.contains("its token has expired since"))
+    }
+
+    @Test func `an activity that leaves the screen after an accepted END was not dismissed by the person`() {
+        var test = self
+        let later = ReportTime(event: Self.day + 600_000, received: Self.day + 600_000)
+        test.phone.activities[0].closing = .init(dismissedAt: later)
+        #expect(test.diagnosis([push(43, .accepted)]).reason.code == .dismissed)
+        let ended = test.diagnosis([push(43, .accepted), push(44, .accepted, event: .end)]).reason
+        #expect(ended.code == .ended && ended.at == later.event)
+        #expect(
+            ended.sentence
+                == "it ended: APNs accepted its END at \(PhoneDiagnosis.time(Self.day + 44)), and it left the screen at \(PhoneDiagnosis.time(later.event))"
+        )
+        // An END that APNs did not accept has ended nothing.
+        #expect(test.diagnosis([push(44, .expired, event: .end)]).reason.code == .dismissed)
+    }
+
+    @Test(arguments: [
+        (ReceiptOutcome.superseded, "newer_version", "because a newer version replaced it"),
+        (.superseded, "ended", "because the group ended"),
+        (.superseded, "cancelled", "because its send was cancelled"),
+        (.superseded, "erased", "because the user was erased"),
+        (.superseded, "another", "was dropped before it left (another)"),
+        (.rejected, "PayloadTooLarge", "was not sent, because Flotilla refused it (PayloadTooLarge)"),
+        (.moved, "InvalidProviderToken", "could not leave at"),
+        (.expired, "TooManyRequests", "before APNs accepted it (TooManyRequests)"),
+    ])
+    func `a decision of the sender has its reason and does not read as an answer of APNs`(
+        outcome: ReceiptOutcome, reason: String, text: String
+    ) {
+        let sentence = diagnosis([push(41, .accepted), push(43, outcome, reason: reason)]).reason.sentence
+        #expect(sentence.contains(text), "\(sentence)")
+        for word in ["rejected by APNs", "answered", "accepted by APNs"] {
+            #expect(!sentence.contains(word), "\(sentence)")
+        }
+    }
+
+    @Test func `a push whose outcome should be known by now is not on its way`() {
+        let late = 2 * PhoneDiagnosis.missingAfterMilliseconds
+        for outcome in [ReceiptOutcome.intent, .released] {
+            #expect(diagnosis([push(43, outcome)]).reason.code == .onItsWay)
+            #expect(diagnosis([push(43, outcome)], laterByMilliseconds: late).reason.code == .unknownOutcome)
+        }
+        let moved = diagnosis([push(43, .moved, status: 429)], laterByMilliseconds: late).reason.sentence
+        #expect(moved.hasSuffix("and no outcome is known since") && !moved.contains("will be pushed"))
     }
 
     @Test func `a phone without usable tokens cannot be reached`() {

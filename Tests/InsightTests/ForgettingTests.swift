@@ -12,11 +12,14 @@ import Testing
 
 /// The deletion of rows that are older than the retention.
 struct ForgettingTests {
-    /// Deletes all rows before a time. A call deletes at most 500 rows of a table, so ten calls are enough.
+    /// Deletes all rows before a time, step by step.
     private func deleteAll(before time: Int64, in file: ReceiptFile) throws -> Int {
         var deleted = 0
-        for _ in 0..<10 { deleted += try file.deleteRows(before: time) }
-        return deleted
+        while true {
+            let step = try file.deleteRows(before: time)
+            deleted += step.count
+            if !step.mayHaveMore { return deleted }
+        }
     }
 
     @Test func `old rows leave every table, and young rows stay`() throws {
@@ -26,27 +29,27 @@ struct ForgettingTests {
             limits: EnvironmentLimits(),
             boot: BootID.current(), reader: JSONReader())
         let lines = Array("phone\tupdate:a\tu:ann\n".utf8)
-        // A receipt has one row in each table. It was written `offset` milliseconds after `begin`.
-        let begin: Int64 = 1_000_000
+        // A receipt has one row in each table. It was written `offset` minutes after `begin`.
+        let (begin, minute): (Int64, Int64) = (1_000_000, 60_000)
         let sample = RandomDay(seed: 1).receipt
         for offset in 0..<1500 as Range<Int64> {
             var receipt = sample
             receipt.position.offset = offset
             receipt.send = "send-\(offset)"
-            receipt.writtenAt = begin + offset
+            receipt.writtenAt = begin + offset * minute
             receipt.parts = [Receipt.Part(.accepted, lines: LineSet(all: 1))]
             let json = receipt.encoded()
             try file.add(receipt, at: offset, json: json.span, lines: lines.span)
         }
         try file.commit()
-        #expect(try deleteAll(before: begin + 600, in: file) == 600 * ReceiptTable.allCases.count)
+        #expect(try deleteAll(before: begin + 600 * minute, in: file) == 600 * ReceiptTable.allCases.count)
         for table in ReceiptTable.allCases {
             let remaining = try file.rowCount(of: table)
             #expect(remaining == 900, "\(table)")
         }
         // The same time finds nothing more, and a later time finds the rows that became old.
-        #expect(try file.deleteRows(before: begin + 600) == 0)
-        #expect(try deleteAll(before: begin + 700, in: file) == 100 * ReceiptTable.allCases.count)
+        #expect(try file.deleteRows(before: begin + 600 * minute) == DeletedRows())
+        #expect(try deleteAll(before: begin + 700 * minute, in: file) == 100 * ReceiptTable.allCases.count)
         try file.close()
     }
 
@@ -58,12 +61,15 @@ struct ForgettingTests {
             tables: ["rows"],
             now: .now(), boot: BootID.current())
         var sweeps = RetentionSweep()
-        #expect(try sweeps.deleteNextPage(of: "rows", isInOrder: false, in: file, before: 10) == 0)
+        #expect(
+            try sweeps.deleteNextPage(of: "rows", isInOrder: false, in: file, before: 10) == DeletedRows())
         // A closed file throws if it is read. The pass for time 10 is complete, so this call reads nothing.
         try file.close()
-        #expect(try sweeps.deleteNextPage(of: "rows", isInOrder: false, in: file, before: 10) == 0)
+        #expect(
+            try sweeps.deleteNextPage(of: "rows", isInOrder: false, in: file, before: 10) == DeletedRows())
         #expect(throws: StoreError.self) {
-            try sweeps.deleteNextPage(of: "rows", isInOrder: false, in: file, before: 11)
+            try sweeps.deleteNextPage(
+                of: "rows", isInOrder: false, in: file, before: 10 + RetentionSweep.passIntervalMilliseconds)
         }
     }
 }

@@ -1,11 +1,15 @@
+import CatalogRecords
 import Foundation
 import IngestTesting
-import Insight
 import Kafka
 import KafkaTesting
 import ProcessTesting
+import RecordFormat
+import Store
 import Testing
 import Topics
+
+@testable import Insight
 
 /// The whole stage: its figures equal an independent count, also after damage and kills. Each test writes a random day to
 /// the topics, runs the stage until everything is in its files, and reads the files.
@@ -78,6 +82,39 @@ import Topics
         }
         try await run(bed, in: directory)
         try expectFiles(in: directory.path, matchTopicsOf: bed)
+    }
+
+    @Test func `a full file stops one topic of one lane, and nothing else`() async throws {
+        let cluster = try TestCluster()
+        let (bed, directory) = try (
+            TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
+        )
+        let limits = EnvironmentLimits(mapBytesAtStart: 2 << 20, mapBytesMax: 2 << 20)
+        let stage = try await RunningInsight(bed, directory: directory.path, limits: limits)
+        // All entries of an app are in one lane.
+        let writer = try RecordWriter(on: bed, to: .audit)
+        for number in 0..<12_000 as Range<Int64> {
+            let entry = AuditEntry(
+                at: RandomDay.start + number, author: "key-1", action: "type.put", app: "shop",
+                subject: String(repeating: "x", count: 100))
+            writer.write(key: entry.key, value: entry.encoded())
+            if number % 1000 == 999 { #expect(writer.finish()) }
+        }
+        try await eventually("the file is full") {
+            stage.metrics.values(of: "flotilla_insight_lanes_blocked").map(\.number) == [1]
+        }
+        var day = InsightDay(seed: 9)
+        try day.write(sheets: 20, events: 200, to: bed)
+        try await eventually("the other topics are read") {
+            try stage.hasReadAll(of: bed, except: .audit) || stage.failure != nil
+        }
+        let repairs = stage.metrics.values(of: "flotilla_insight_started_over_total").map(\.number)
+        #expect(repairs == [1], "the lane is not opened again and again")
+        let range = ["from": "\(RandomDay.start)", "to": "\(RandomDay.start + 86_400_000)"]
+        let entries = try await stage.answer(.audit, range)["entries"] as? [Any]
+        #expect(entries?.count == 50, "the stored entries are shown")
+        await stage.stop()
+        #expect(stage.failure == nil)
     }
 
     /// Runs the stage until all records are in its files.

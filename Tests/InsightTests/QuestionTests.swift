@@ -1,4 +1,5 @@
 import CatalogRecords
+import Foundation
 import HTTPServer
 import InstallationRecords
 import JSON
@@ -14,7 +15,7 @@ import Testing
 struct QuestionTests {
     @Test func `a query reads back`() {
         var query = LaneQuery(.events, app: "shop")
-        (query.names, query.group, query.user) = (["a", "b"], "match", "ünal")
+        (query.names, query.group, query.user, query.caller) = (["a", "b"], "match", "ünal", "shop/key-1")
         (query.from, query.to, query.times) = (5, 9, [1, 2])
         query.after = ListPosition(at: 7, tieBreaker: [0, 255, 3])
         #expect(LaneQuery.decodeIfValid(query.encoded(), with: JSONReader()) == query)
@@ -24,6 +25,8 @@ struct QuestionTests {
         var result = QueryResult()
         (result.lanes, result.asOf) = ([1, 4], 77)
         result.running = ["match": 3]
+        (result.cutHour, result.limit) = (9, .time)
+        result.cuts = [ListPosition(at: 5, tieBreaker: [2])]
         result.erasures = ["u:ann": 12]
         result.taps = [1, 0, 4]
         result.eventCounts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
@@ -71,6 +74,21 @@ struct QuestionTests {
         #expect(merged.running["g"] == 5 && merged.taps == [5] && merged.lanes == [1, 2])
     }
 
+    @Test func `jobs that were pushed again are reported beside their send`() {
+        let receipt = RandomDay(seed: 1).receipt
+        var tally = SendTally(receipt: receipt)
+        var systems = SystemCounts()
+        systems.add(2, on: 18)
+        tally.countJobs(SendTally.JobOutcome(outcome: .accepted), systems: systems, at: receipt.writtenAt)
+        var result = QueryResult()
+        result.tallies = ["s1", "s1.c1", "s1.undo", "s11.c1"].map {
+            QueryResult.EnvironmentTally(send: $0, environment: .production, tally: tally)
+        }
+        let summary = SendSummary(id: "s1", results: result)
+        #expect(summary.report.total?.count(of: .accepted) == 2)
+        #expect(summary.repetitions.mapValues { $0.total?.count(of: .accepted) } == ["s1.c1": 2])
+    }
+
     @Test(arguments: ["", "x", "-1.", "1.!", "99999999999999999999."])
     func `a malformed cursor is rejected`(text: String) {
         #expect(ListPosition(cursor: text) == nil)
@@ -96,6 +114,13 @@ struct QuestionTests {
         #expect(problem([("from", "0"), ("to", "99999999999")])?.contains("range_too_long") == true)
         #expect(problem([("limit", "501")])?.contains(#""field":"limit""#) == true)
         #expect(problem([("from", "9"), ("to", "1")])?.contains(#""field":"from""#) == true)
+        let all = try #require(problem([("limit", "0"), ("cursor", "x"), ("usr", "a"), ("user", "")]))
+        for field in ["user", "limit", "cursor", "usr"] {
+            #expect(all.contains(#""field":"\#(field)""#), "\(all)")
+        }
+        #expect(all.components(separatedBy: #""code":"#).count == 6, "the first one twice: \(all)")
+        let many = try #require(problem((0..<50).map { ("p\($0)", "x") }))
+        #expect(many.components(separatedBy: #""code":"#).count == 22, "at most 20 problems")
     }
 
     @Test func `a field of an export is text to a spreadsheet, whatever it contains`() {

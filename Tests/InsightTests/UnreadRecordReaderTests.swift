@@ -2,11 +2,10 @@ import IngestTesting
 import Kafka
 import KafkaTesting
 import ProcessTesting
+import StageSupport
 import Telemetry
 import Testing
 import Topics
-
-@testable import Insight
 
 /// The lookup of the oldest record that a group has not read.
 @Suite struct UnreadRecordReaderTests {

@@ -39,7 +39,8 @@ private struct FailureCase: CustomTestStringConvertible {
     FailureCase(operation: .sendOffsets, code: .transport, errorClass: .retriable, advice: .retryCall),
     FailureCase(operation: .sendOffsets, code: .timedOut, errorClass: .abortable, advice: .abortAndRetry),
     FailureCase(operation: .commit, code: .timedOut, errorClass: .abortable, advice: .abortAndRetry),
-    FailureCase(operation: .commit, code: .timedOut, errorClass: .retriable, advice: .retryCall),
+    FailureCase(operation: .commit, code: .timedOut, errorClass: .retriable, advice: .replaceProducer),
+    FailureCase(operation: .commit, code: .transport, errorClass: .retriable, advice: .replaceProducer),
     FailureCase(operation: .flush, code: .timedOut, errorClass: .abortable, advice: .abortAndRetry),
     FailureCase(
         operation: .sendOffsets, code: .fencedInstance, errorClass: .abortable, advice: .abortAndDiscard),
@@ -47,8 +48,8 @@ private struct FailureCase: CustomTestStringConvertible {
         operation: .sendOffsets, code: .illegalGeneration, errorClass: .abortable, advice: .abortAndDiscard),
     FailureCase(
         operation: .sendOffsets, code: .unknownMember, errorClass: .abortable, advice: .abortAndDiscard),
-    FailureCase(operation: .abort, code: .timedOut, errorClass: .retriable, advice: .retryCall),
-    FailureCase(operation: .abort, code: .timedOut, errorClass: .unclassified, advice: .retryCall),
+    FailureCase(operation: .abort, code: .timedOut, errorClass: .retriable, advice: .replaceProducer),
+    FailureCase(operation: .abort, code: .timedOut, errorClass: .unclassified, advice: .replaceProducer),
     FailureCase(
         operation: .abort, code: .invalidTransactionState, errorClass: .abortable, advice: .replaceProducer),
     FailureCase(

@@ -1,7 +1,8 @@
 import Glibc
-import Kafka
 import ProcessTesting
 import Testing
+
+@testable import Kafka
 
 // The checks of Kafka settings: brokers, security, and files with secrets.
 
@@ -77,4 +78,13 @@ func `host names and addresses are valid brokers`(broker: String) {
     // The mode of Kubernetes secrets: owned by root, readable by a group.
     protect(0o440)
     #expect(settings.problems() == [])
+}
+
+/// Kafka needs up to 13 s until another coordinator answers after the death of a node. Clients notice it a second later,
+/// and a member considers itself stopped two seconds before its session ends.
+@Test func `a session outlasts the death of a node, and a member sends a heartbeat every second`() {
+    let options = ConsumerOptions(membership: .manual)
+    let usableMilliseconds = options.sessionMilliseconds - Consumer.sessionMarginMilliseconds
+    #expect(usableMilliseconds - options.heartbeatMilliseconds >= 13_000)
+    #expect(options.heartbeatMilliseconds == 1000)
 }

@@ -185,6 +185,74 @@ private func writeRecords(_ count: Int, to cluster: MockCluster, partition: Int3
     }
 }
 
+/// The change of a reader while the offset of its start is looked up.
+private enum ChangeDuringLookup: CaseIterable { case assign, seek, releaseAndAssign }
+
+/// As at a new assignment of a stage, whose views start at their topic's beginning or behind their files.
+@Test(arguments: [PartitionStart.Position.beginning, .end], ChangeDuringLookup.allCases)
+private func `a late answer about a start does not move a partition that has started elsewhere`(
+    position: PartitionStart.Position, change: ChangeDuringLookup
+) async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 2)
+        for partition in 0..<2 { try writeRecords(10, to: cluster, partition: Int32(partition)) }
+        var options = ConsumerOptions(membership: .manual)
+        options.readsOpenTransactions = true
+        let consumer = try Consumer(
+            settings: KafkaSettings(cluster), options: options, name: "late", log: .silent, metrics: Metrics()
+        )
+        let partitions = (0..<2).map { TopicPartition("jobs", $0) }
+        // The library knows the leaders, so that it would ask for the offsets at once.
+        for partition in partitions { _ = try consumer.watermarks(of: partition) }
+        cluster.setRoundTripTime(ofBroker: 1, milliseconds: 200)
+        try consumer.assign(startingAt: partitions.map { PartitionStart(partition: $0, position: position) })
+        let starts = partitions.map { PartitionStart(partition: $0, position: .offset(5)) }
+        switch change {
+        case .assign: try consumer.assign(startingAt: starts)
+        case .seek: try consumer.seek(to: starts)
+        case .releaseAndAssign:
+            try consumer.release()
+            try consumer.assign(startingAt: starts)
+        }
+        // Longer than the library waits before it asks again.
+        var batch = RecordBatch()
+        var records: [RecordCopy] = []
+        let end = Instant.now().advanced(byMilliseconds: 3000)
+        while Instant.now() < end { _ = consumer.read(&batch, into: &records) }
+        #expect(records.count == 10 && records.allSatisfy { $0.offset >= 5 }, "\(records.map(\.offset))")
+        #expect(consumer.close())
+    }
+}
+
+/// Another partition is read meanwhile, and does not start again.
+@Test func `a partition starts at its beginning when a leader answers again`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1, partitions: 2)
+        for partition in 0..<2 { try writeRecords(3, to: cluster, partition: Int32(partition)) }
+        let consumer = try makeReader(cluster, partitions: 0)
+        let refusal = KafkaErrorCode.topicAuthorizationFailed
+        cluster.failNext(.listOffsets, with: refusal, refusal)
+        try consumer.assign(startingAt: [
+            PartitionStart(partition: TopicPartition("jobs", 0), position: .offset(1)),
+            PartitionStart(partition: TopicPartition("jobs", 1), position: .beginning),
+        ])
+        var batch = RecordBatch()
+        var records: [RecordCopy] = []
+        var failures: [ConsumerFailure] = []
+        #expect(
+            try eventually {
+                for case .failed(let failure) in consumer.read(&batch, into: &records) {
+                    failures.append(failure)
+                }
+                return records.count == 5
+            })
+        #expect(records.filter { $0.partition == 0 }.map(\.offset) == [1, 2])
+        #expect(records.filter { $0.partition == 1 }.map(\.offset) == [0, 1, 2])
+        #expect(failures.count == 2)
+        #expect(consumer.close())
+    }
+}
+
 @Test func `records and their batch outlive the consumer`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1, partitions: 1)

@@ -191,6 +191,39 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
     }
 }
 
+/// The answer comes later than the limit of the call. A second call could take it for its own answer.
+@Test func `a commit with a late answer is left to a new producer at once`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let consumer = try makeMember(cluster)
+        var producerCount = 0
+        let runner = TransactionRunner(topics: ["jobs"], log: .silent) { _ in
+            producerCount += 1
+            return try makeTransactionalProducer(cluster, id: "late")
+        }
+        func runTransaction(_ value: String) throws -> TransactionRunner.TransactionOutcome {
+            let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
+            return try runner.run(
+                committing: [OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)], for: group,
+                onStep: { _ in },
+                send: { producer, topics in send(value, to: topics[0], by: producer) == .queued })
+        }
+        #expect(try runner.prepare(withinMilliseconds: 20_000) == nil)
+        cluster.stopAnswering(.endTransaction, onBroker: 1)
+        let startedAt = Instant.now()
+        #expect(try runTransaction("late") == .startOver)
+        let milliseconds = Instant.now().milliseconds(since: startedAt)
+        // No further call of the lost producer is waited for: neither a commit nor an abort.
+        #expect((2000..<2900).contains(milliseconds), "\(milliseconds) ms")
+        #expect(!runner.isReady && producerCount == 1)
+
+        #expect(try runner.prepare(withinMilliseconds: 20_000) == nil)
+        #expect(try runTransaction("next") == .committed)
+        #expect(producerCount == 2)
+        #expect(consumer.close())
+    }
+}
+
 @Test func `a transaction coordinator that moves stops no transaction`() async throws {
     try await onThread {
         let cluster = try makeCluster()
@@ -206,6 +239,23 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
         }
         let values = try makeReader(cluster, partitions: 1).read(atLeast: 4).compactMap(\.value)
         #expect(values == ["0", "1", "2", "3"])
+    }
+}
+
+/// Each failed connection makes the library look for another coordinator.
+@Test func `a transactional producer connects to its coordinator four times a second`() async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        func longestPause(with properties: [String: String]) throws -> String {
+            var settings = KafkaSettings(brokers: cluster.brokers)
+            settings.properties = properties
+            let producer = try TransactionalProducer(
+                settings: settings, transactionalID: "pauses", name: "test", log: .silent, metrics: Metrics())
+            return KafkaLibraryTestFunctions.property(
+                named: "reconnect.backoff.max.ms", of: producer.client.pointer)
+        }
+        #expect(try longestPause(with: [:]) == "250")
+        #expect(try longestPause(with: ["reconnect.backoff.max.ms": "700"]) == "700")
     }
 }
 

@@ -266,6 +266,27 @@ import Testing
         return result
     }
 
+    @Test func `no connection is made if one address of the host is forbidden`() throws {
+        let running = try RunningLoop()
+        let loop = running.loop
+        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [loop], connectionsMax: 1) { _ in nil }
+        defer { listener.stop() }
+        let client = Peer()
+        let port = listener.port
+        _ = loop.perform {
+            var options = TCPOptions()
+            options.addressProblem = { $0.host == "127.0.0.1" ? "it is forbidden" : nil }
+            client.attach(
+                TCPConnection.connect(
+                    host: "127.0.0.1", port: port, on: loop, deadline: .distantFuture, options: options,
+                    delegate: client))
+        }
+        #expect(eventually { !client.read(\.closeReasons).isEmpty })
+        #expect(
+            client.read(\.closeReasons) == ["must not connect to 127.0.0.1:\(port): it is forbidden"])
+        #expect(listener.connectionCount == 0)
+    }
+
     @Test func `a cancelled connect reports its end once`() throws {
         let running = try RunningLoop()
         let client = Peer()

@@ -121,6 +121,16 @@ private func broken(
     #expect(doubts(end) == ["dismissal-date doubtful"], "seconds since 2001")
 }
 
+@Test func `a dismissal date after the system's own removal gets a warning`() {
+    var end = PushContent(.end)
+    for (hours, count): (Int64, Int) in [(0, 0), (4, 0), (5, 1), (25, 1)] {
+        end.dismissalDate = now + hours * 3600
+        let warnings = PayloadRules(now: now).warnings(in: end)
+        #expect(warnings.count == count && warnings.allSatisfy { $0.field == .dismissalDate }, "\(hours)")
+        #expect(broken(end).isEmpty)
+    }
+}
+
 @Test func `content-state and attributes must be objects`() {
     var content = start()
     content.contentState = raw("[1]")

@@ -29,7 +29,8 @@ struct LaneHistory {
 
     /// Applies the records from the lane's offset to the end. The runs of a restore are small, so that there are many.
     func applyRemaining(
-        to lane: Lane, whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
+        to lane: Lane,
+        whenFull: @escaping (StoreError) throws(StoreError) -> Void = DiskFullRetryPolicy.giveUp
     ) throws {
         if lane.appliedOffset == nil {
             let restore = LaneRestore(lane: lane, runBytesMax: 20_000, whenFull: whenFull)
@@ -81,6 +82,7 @@ struct LaneHistory {
         for (key, row) in records[..<Int(applied)] { model.tokens[key] = row }
         let counts = try lane.rowCounts()
         #expect(counts.starts + counts.updates == model.tokens.count, "\(comment)")
+        try lane.expectMemberCounts(of: model.tokens, comment)
         for selection in Self.selections {
             let rows = model.answer(to: Question(selection)).rows
             #expect(try Set(lane.all(selection)) == rows, "\(comment): \(selection)")

@@ -99,6 +99,7 @@ struct LaneModelTests {
         }
         let counts = try lane.rowCounts()
         #expect(counts.starts + counts.updates == model.tokens.count, "seed \(seed)")
+        try lane.expectMemberCounts(of: model.tokens, "seed \(seed)")
     }
 
     @Test func `of two rows with one token the newer is served, and the older one after its removal`() throws

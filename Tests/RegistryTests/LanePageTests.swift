@@ -143,6 +143,34 @@ struct LanePageTests {
         try lane.close()
     }
 
+    @Test func `a page ends before its bound, and the next page begins there`() throws {
+        let lane = try openLane(directory.path)
+        try fill(lane, numbers: 0..<200)
+        let recipients = try lane.all(selection).map(\.recipient)
+        var random = SeededGenerator(seed: 5)
+        var page = TokenPage()
+        for _ in 0..<trialCount(base: 50) {
+            let start = PageCursor(startingAt: UInt16.random(in: 0 ... .max, using: &random))
+            var (found, next): ([String], PageCursor?) = ([], start)
+            while let cursor = next {
+                let bound = random.bytes(count: 2...2)
+                let range = cursor.range
+                let isAhead =
+                    range.lower.lexicographicallyPrecedes(bound)
+                    && range.upper.map { bound.lexicographicallyPrecedes($0) } ?? true
+                next = try lane.fillPage(
+                    with: selection, from: PageCursor(bytes: cursor.bytes)!, upTo: isAhead ? bound : nil,
+                    into: &page, rowsMax: 1 + random.number(below: 30))
+                if isAhead, let end = cursor.pageEnd(before: next) {
+                    #expect(!bound.lexicographicallyPrecedes(end), "the page ends at its bound or before")
+                }
+                for index in 0..<page.count { found.append(FoundRow(page[index]).recipient) }
+            }
+            #expect(found.count == recipients.count && Set(found) == Set(recipients))
+        }
+        try lane.close()
+    }
+
     @Test func `a selection with few matches gives empty pages that continue`() throws {
         let lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
         let count = Lane.examinedRowsMax + 10

@@ -73,6 +73,29 @@ extension Lane {
     }
 }
 
+extension Lane {
+    /// Expects that the lane has counted the activities of each group.
+    func expectMemberCounts(of tokens: [RegistryKey: TokenRow], _ comment: String) throws {
+        for app in RowMaker.apps {
+            for case let group? in RowMaker.groups {
+                let members = tokens.filter { key, row in
+                    key.app == app && key.isUpdate && row.group.isExactlyEqual(to: group)
+                }
+                let count = try memberCount(of: group, app: app)
+                #expect(count == members.count, "\(comment): members of \(group) of \(app)")
+                #expect(try hasActivities(of: group, app: app) == !members.isEmpty, "\(comment)")
+            }
+            let alone = tokens.filter { key, row in key.app == app && key.isUpdate && row.group == nil }
+            let names = Set(
+                tokens.keys.compactMap { key in
+                    if case .update(let activity) = key.entry { activity } else { nil }
+                })
+            let found = try countOfActivitiesWithoutGroup(among: Array(names), app: app)
+            #expect(found == alone.count, "\(comment): activities without a group of \(app)")
+        }
+    }
+}
+
 /// A copy of a page's row, which can be compared.
 struct FoundRow: Hashable {
     var recipient: String

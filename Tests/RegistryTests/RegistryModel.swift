@@ -59,6 +59,8 @@ struct RegistryModel {
                 }
             }
             if let exclusion = exclusion(of: row, key: key, from: question.selection) {
+                // Most activities without a group do not belong to the group of the selection.
+                if case .possibleMembers = question.selection.tokens, row.group == nil { continue }
                 answer.exclusions[exclusion, default: 0] += 1
             } else {
                 answer.rows.insert(FoundRow(row, of: key))
@@ -120,6 +122,8 @@ struct Question {
         case (.starts(let startedType), .start(let type)):
             return type?.isExactlyEqual(to: startedType) ?? true
         case (.updates(let group), .update): return row.group.isExactlyEqual(to: group)
+        case (.possibleMembers(let group), .update):
+            return row.group == nil || row.group.isExactlyEqual(to: group)
         case (.activities(let activities), .update(let activity)):
             return activities.contains { $0.isExactlyEqual(to: activity) }
         default: return false
@@ -200,9 +204,10 @@ struct RowMaker {
 
     mutating func question() -> Question {
         let tokens: TokenSelection.Tokens =
-            switch random.number(below: 3) {
+            switch random.number(below: 4) {
             case 0: .starts(type: pick(["Match", "Order", "\u{E9}", "Unknown"]))
             case 1: .updates(group: pick(Self.groups))
+            case 2: .possibleMembers(group: pick(Self.groups.compactMap { $0 }))
             default: .activities(Array(Self.activities.shuffled(using: &random).prefix(2)) + ["none"])
             }
         var selection = TokenSelection(

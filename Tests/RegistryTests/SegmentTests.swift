@@ -22,7 +22,7 @@ struct SegmentTests {
     }
 
     /// Returns the stored form of a profile.
-    private func profile(tags: [String], attributes: String = "{}", os: String? = nil) throws -> [UInt8] {
+    private func profile(tags: [String]?, attributes: String = "{}", os: String? = nil) throws -> [UInt8] {
         var row = ProfileRow(tags: tags, updatedAt: 0)
         row.attributes = try RawJSON(checking: Array(attributes.utf8), with: reader)
         row.os = os
@@ -84,14 +84,24 @@ struct SegmentTests {
         for example in examples { #expect(throws: Never.self, "\(example)") { try rule(String(example)) } }
     }
 
-    @Test func `installation values have priority over user values, and tags are joined`() throws {
+    @Test func `the attributes and tags that the backend has set win over those of the phone`() throws {
         let user = try profile(tags: ["member"], attributes: #"{"team":"FB","city":"Izmir"}"#, os: "16.0")
         let installation = try profile(tags: ["fan"], attributes: #"{"team":"GS"}"#)
-        #expect(try matches(#"{"attribute":"team","equals":"GS"}"#, installation: installation, user: user))
+        #expect(try matches(#"{"attribute":"team","equals":"FB"}"#, installation: installation, user: user))
         #expect(
             try matches(#"{"attribute":"city","equals":"Izmir"}"#, installation: installation, user: user))
+        #expect(try matches(#"{"tag":"member"}"#, installation: installation, user: user))
+        #expect(try !matches(#"{"tag":"fan"}"#, installation: installation, user: user))
+        // Tags and attributes that the backend has not set are those of the phone.
+        let attributesOnly = try profile(tags: nil, attributes: #"{"city":"Izmir"}"#)
+        #expect(try matches(#"{"tag":"fan"}"#, installation: installation, user: attributesOnly))
         #expect(
-            try matches(#"{"and":[{"tag":"member"},{"tag":"fan"}]}"#, installation: installation, user: user))
+            try matches(
+                #"{"attribute":"team","equals":"GS"}"#, installation: installation, user: attributesOnly))
+        // An empty list of the backend is a value too.
+        let noTags = try profile(tags: [])
+        #expect(try !matches(#"{"tag":"fan"}"#, installation: installation, user: noTags))
+        // The fields are facts about the phone.
         #expect(try matches(#"{"field":"os","equals":"16"}"#, installation: installation, user: user))
         #expect(try matches(#"{"field":"os","equals":"18.1"}"#, installation: [], os: OSVersion(18, 1)))
         #expect(try !matches(#"{"field":"os","atLeast":"1"}"#, installation: []))
@@ -155,6 +165,29 @@ struct SegmentTests {
             guard let rule = try? reader.read(bytes, decode: { $0.segmentRule() }) else { continue }
             _ = SegmentProgram(rule).matches(user: value.span, installation: value.span, os: nil)
         }
+    }
+
+    @Test func `a row that the tags do not select is left out for no other reason`() throws {
+        let directory = try TemporaryDirectory()
+        let lane = try openLane(directory.path)
+        var moved = token(1)
+        (moved.movedAt, moved.movedTo) = (1, .user("ben"))
+        var off = token(2)
+        off.activitiesEnabled = false
+        for (number, row) in [moved, off].enumerated() {
+            let key = RegistryKey(
+                app: "one", recipient: .user("ann"), installation: "i-\(number)", entry: .start(type: "Match")
+            )
+            try lane.apply(row.encoded(), to: key, offset: 0)
+        }
+        try lane.commit(1)
+        var selection = TokenSelection(
+            app: "one", tokens: .starts(type: "Match"), environments: [.production], now: start)
+        selection.program = .anyTag(of: ["nobody"])
+        var exclusions = ExclusionCounts()
+        #expect(try lane.all(selection, leavingOut: &exclusions).isEmpty)
+        #expect(exclusions[.notSelected] == 2 && exclusions.total == 2)
+        try lane.close()
     }
 
     @Test func `a page of a segment equals a test of each row's profiles`() throws {

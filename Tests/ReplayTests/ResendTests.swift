@@ -168,6 +168,7 @@ import Topics
         let remaining = try stand.redriveAll(run: "r3")
         #expect(remaining.letters == 0 && remaining.skipped == [.resent: 1], "\(remaining)")
         #expect(try stand.records(of: .jobsLater5s).count == 2)
+        #expect(try stand.states() == [.redriven, .redriven], "a resent dead letter is not listed as open")
     }
 
     @Test func `the next call completes a killed call, whatever the killed call had done`() throws {

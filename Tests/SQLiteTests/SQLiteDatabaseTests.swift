@@ -39,6 +39,28 @@ struct SQLiteDatabaseTests {
         #expect(found.map(\.2) == values.map(\.2))
     }
 
+    @Test func `a statement ends when it is interrupted or its rows are not wanted, and the next one runs`()
+        throws
+    {
+        let database = try openWithTable()
+        let counting = """
+            WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000000)
+            """
+        var isDue = true
+        database.interruptStatements { isDue }
+        #expect(throws: SQLiteError.interrupted(path: path)) {
+            try database.prepare(counting + " SELECT count(*) FROM numbers").forEachRow { _ in }
+        }
+        isDue = false
+        var last: Int64 = 0
+        try database.prepare(counting + " SELECT n FROM numbers").readRows { row in
+            last = row.integer(at: 0)
+            return last < 5
+        }
+        #expect(last == 5)
+        #expect(try rowCount(of: database) == 0)
+    }
+
     @Test func `an empty text is not null`() throws {
         let database = try openWithTable()
         try database.prepare("INSERT INTO rows (key) VALUES (?)").run("")

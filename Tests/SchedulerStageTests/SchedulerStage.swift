@@ -60,11 +60,11 @@ final class SchedulerStage: Sendable {
 
 extension TestBed {
     /// Returns the scheduler's replies by request.
-    func replies() throws -> [String: ScheduleReply.Outcome] {
+    func replies() throws -> [String: GatewayReply.Outcome] {
         let reader = JSONReader()
-        var replies: [String: ScheduleReply.Outcome] = [:]
+        var replies: [String: GatewayReply.Outcome] = [:]
         for record in try TopicContent(of: .replies, in: self).records {
-            let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
+            let reply = try GatewayReply.decode(record.value ?? [], with: reader)
             replies[reply.request] = reply.outcome
         }
         return replies

@@ -45,7 +45,7 @@ extension SchedulerWorld {
     /// id.
     private func accept(
         _ schedule: Schedule, of command: ScheduleCommand, stamp: Int64,
-        answer: ScheduleReply.ScheduledTimer, isRepeated: Bool, partition: Int
+        answer: GatewayReply.ScheduledTimer, isRepeated: Bool, partition: Int
     ) {
         if let earlierRequest = earlierRequest(schedule, of: command, at: stamp) {
             if earlierRequest.answer != answer || !isRepeated {
@@ -85,7 +85,6 @@ extension SchedulerWorld {
             case .activity(let name): timer.row.activity == name
             case .id(let id): timer.row.id == id
             case .send(let id): timer.row.send.id == id
-            case .everything: true
             }
         }
         if selectedTimers.count != count {
@@ -133,7 +132,7 @@ extension SchedulerWorld {
             case .cancel(.activity(let name)): return row.activity == name
             case .cancel(.id(let id)): return row.id == id
             case .cancel(.send(let id)): return row.send.id == id
-            case .cancel(.everything): return true
+            case .erase: return true
             case .schedule, .list: return false
             }
         }

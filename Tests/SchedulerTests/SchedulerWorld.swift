@@ -43,7 +43,7 @@ final class SchedulerWorld {
     /// The first request with an idempotency key.
     struct AcceptedRequest {
         let fingerprint: String
-        let answer: ScheduleReply.ScheduledTimer
+        let answer: GatewayReply.ScheduledTimer
         /// The timestamp of its record, in milliseconds since 1970.
         let at: Int64
     }

@@ -102,6 +102,16 @@ struct WorldTable: TimerTable {
         }
     }
 
+    mutating func timers(naming user: String, app: String) -> [TimerRow] {
+        let keys = Set(view.rows.keys).union(memory.overlay.keys).union(changes.keys)
+        return keys.compactMap { key in
+            guard case .timer(let timer) = row(key), timer.app == app, timer.send.names(user) else {
+                return nil
+            }
+            return timer
+        }
+    }
+
     mutating func idempotencyRow(for key: [UInt8]) -> ScheduleIdempotencyRow? {
         if case .idempotency(let request) = row(HashedKey(key)) { request } else { nil }
     }

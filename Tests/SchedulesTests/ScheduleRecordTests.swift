@@ -28,12 +28,13 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     let wishes: [ScheduleCommand.Action] = [
         .schedule(full), .schedule(Schedule(id: "s2", dueTime: .at(7), send: makeSend())),
         .cancel(.activity("chest_0")),
-        .cancel(.id("s/1")), .cancel(.send("s1")), .cancel(.everything), .list(100),
+        .cancel(.id("s/1")), .cancel(.send("s1")), .erase, .list(100),
+        .list(1, after: TimerPosition(dueAt: 5, id: "s:1")),
     ]
     for wish in wishes {
         var order = ScheduleCommand(wish, app: "shop", owner: .recipient(.user("ben")), acceptedAt: 5)
         #expect(try ScheduleCommand.decode(order.encoded(), with: reader) == order)
-        order.replyTo = ScheduleCommand.ReplyAddress(partition: 3, request: "r1")
+        order.replyTo = ReplyAddress(partition: 3, request: "r1")
         order.owner = .group("m")
         #expect(try ScheduleCommand.decode(order.encoded(), with: reader) == order)
         #expect(String(decoding: order.key, as: UTF8.self) == "shop/g:m")
@@ -104,15 +105,17 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
 }
 
 @Test func `a reply of every kind reads back`() throws {
-    let listed = ScheduleReply.ListedTimer(
+    let listed = GatewayReply.ListedTimer(
         id: "s1", name: nil, activity: "chest_0", dueAt: 5, send: "r-1", event: .end)
-    let answers: [ScheduleReply.Outcome] = [
+    let answers: [GatewayReply.Outcome] = [
         .scheduled(.init(id: "s1", dueAt: 5, send: "r-1", isReplacement: false)), .cancelled(2, tooLate: 1),
-        .listed([listed], isComplete: false), .listed([], isComplete: true), .conflict, .refused("why"),
+        .listed([listed], isComplete: false), .listed([], isComplete: true), .conflict(send: "r-1"),
+        .conflict(send: ""), .refused("why"), .verdict(.init(.newerState, version: 0)),
+        .verdict(.init(.planned, version: 7)),
     ]
     for answer in answers {
-        let reply = ScheduleReply(request: "q1", outcome: answer)
-        #expect(try ScheduleReply.decode(reply.encoded(), with: reader) == reply)
+        let reply = GatewayReply(request: "q1", outcome: answer)
+        #expect(try GatewayReply.decode(reply.encoded(), with: reader) == reply)
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 /// Tests of `ReceiptReadPlan`, which decides which receipts of a lane a new owner must read, and when it has read them
 /// all. A simulated consumer reports receipts in every order that a real one may choose.
 @Suite struct ReceiptReadPlanTests {
-    @Test func `each existing record before the requested end is found exactly once`() {
+    @Test func `each existing record before the marker is found exactly once`() {
         var seeds = SystemRandomNumberGenerator()
         for _ in 0..<trialCount(base: 500) {
             let seed = testSeed ?? seeds.next()
@@ -19,8 +19,8 @@ import Testing
 }
 
 /// A consumer under a `ReceiptReadPlan`, as the library behaves. It is assigned again whenever a lane is added, and it
-/// reports records in pieces and some of them twice. Meanwhile others write behind the end that was asked for, the
-/// cluster deletes old records, and sometimes it does not report the end of a lane.
+/// reports records in pieces and some of them twice. Meanwhile others write behind the marker, the cluster deletes old
+/// records, and sometimes it does not store the marker of a lane.
 private struct ReceiptReadSimulation {
     /// A partition of `receipts`.
     private struct Lane {
@@ -41,7 +41,7 @@ private struct ReceiptReadSimulation {
     private var lanes = Array(repeating: Lane(), count: 3)
     /// The consumer's positions.
     private var positions: [Int32: Int64] = [:]
-    /// The reads that are not finished. The end is nil until the cluster has reported it.
+    /// The reads that are not finished. The end is the marker's offset, and nil until the cluster has stored it.
     private var openReads: [Int32: (from: Int64, end: Int64?)] = [:]
     /// The offsets that the plan accepted.
     private var acceptedOffsets: [Int32: [Int64]] = [:]
@@ -78,11 +78,12 @@ private struct ReceiptReadSimulation {
     }
 
     private mutating func assignConsumer() {
-        let newLanes = plan.lanesWithoutEnd
-        // A lane whose leader is away is asked for again, and the others begin.
+        let newLanes = plan.lanesWithoutMarker
+        // The marker of a lane whose leader is away is written again, and the others begin.
         for lane in newLanes where random.number(below: 6) != 0 {
-            let (low, end) = (lanes[Int(lane)].begin, lanes[Int(lane)].end)
-            plan.begin(lane: lane, low: low, high: end)
+            let end = lanes[Int(lane)].end
+            lanes[Int(lane)].end += 1
+            plan.begin(lane: lane, markerAt: end)
             openReads[lane]?.end = end
         }
         if newLanes.isEmpty { return }
@@ -97,11 +98,7 @@ private struct ReceiptReadSimulation {
 
     private mutating func deliverRecords(of lane: Int32) {
         guard let position = positions[lane] else { return }
-        if position < lanes[Int(lane)].begin {
-            _ = plan.receiptsWereDeleted(lane: lane)
-            positions[lane] = nil
-            return
-        }
+        // If records were deleted, the consumer continues at the first one that exists.
         let start = max(lanes[Int(lane)].begin, position - Int64(random.number(below: 2)))
         let end = max(start, min(lanes[Int(lane)].end, start + Int64(random.number(below: 9))))
         for offset in start..<end where lanes[Int(lane)].records.contains(offset) {

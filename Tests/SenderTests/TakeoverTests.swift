@@ -15,11 +15,15 @@ import Testing
     /// The position of the first sheet, which has one job.
     private static let sheetPosition = JobPosition(topic: JobTopic.normal.word, partition: 0, offset: 0)
 
+    /// The numbers of the plan and of another process as owners.
+    private static let owner: UInt64 = 1
+    private static let otherOwner: UInt64 = 2
+
     private var time = CurrentTime.testStart
     private var plan: DeliveryPlan
 
     init() {
-        plan = DeliveryPlan(SenderLimits(), seed: 1)
+        plan = DeliveryPlan(SenderLimits(), seed: 1, owner: Self.owner)
         plan.supersededIsRead()
     }
 
@@ -109,6 +113,88 @@ import Testing
             "another topic would have to wait for its own metadata later")
         plan.committed(firstTurn.commitNumber, isDone: true, at: time)
         #expect(turn(after: 1).pushes.count == 1)
+    }
+
+    /// A node of the cluster died, and the group gave the lane to the same process again.
+    @Test mutating func `an owner that gets its lane back does not wait for itself`() throws {
+        let metadata = CommitMetadata(receiptsFrom: 3, window: 1_000, owner: Self.owner)
+        assign(metadata)
+        plan.receiptWasRead(acceptedReceipt, lane: 0)
+        plan.takeoverMarkerWasRead(TakeoverMarker(owner: Self.owner), lane: 0, at: 4)
+        plan.takeoverMarkerIsStored(lane: 0, at: 5)
+        plan.receiptsWereRead(lane: 0, until: 5, at: time)
+        let events = turn().events
+        #expect(events == [.opened(lane: 0)])
+    }
+
+    @Test(
+        arguments: [
+            (metadata: owner, marker: otherOwner), (metadata: otherOwner, marker: owner),
+            (metadata: nil, marker: owner),
+        ] as [(metadata: UInt64?, marker: UInt64)])
+    mutating func `an owner waits if another process may have had the lane meanwhile`(
+        owners: (metadata: UInt64?, marker: UInt64)
+    ) throws {
+        assign(CommitMetadata(receiptsFrom: 3, window: 1_000, owner: owners.metadata))
+        plan.takeoverMarkerWasRead(TakeoverMarker(owner: owners.marker), lane: 0, at: 4)
+        plan.takeoverMarkerIsStored(lane: 0, at: 5)
+        plan.receiptsWereRead(lane: 0, until: 5, at: time)
+        let firstTurn = turn()
+        #expect(
+            firstTurn.events == [
+                .settling(lane: 0, milliseconds: SenderLimits().settleMilliseconds)
+            ])
+        // After that time it reads up to a new marker.
+        #expect(turn(after: SenderLimits().settleMilliseconds).reads.map(\.from) == [5])
+    }
+
+    /// Another process had the lane only for a moment, as when a second process joins the group.
+    @Test(arguments: [5, 6]) mutating func `an owner that left a marker and no receipt is not waited for`(
+        firstMarker: Int64
+    ) throws {
+        assign(CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 5, owner: Self.otherOwner))
+        for offset in firstMarker..<7 {
+            plan.takeoverMarkerWasRead(TakeoverMarker(owner: 3), lane: 0, at: offset)
+        }
+        plan.takeoverMarkerIsStored(lane: 0, at: 7)
+        plan.receiptsWereRead(lane: 0, until: 7, at: time)
+        // The record at 5 is a marker, or else a receipt.
+        let waits =
+            turn().events == [
+                .settling(lane: 0, milliseconds: SenderLimits().settleMilliseconds)
+            ]
+        #expect(waits == (firstMarker > 5))
+    }
+
+    @Test mutating func `an owner that waits for another one does not name itself in its metadata`() throws {
+        assign(CommitMetadata(receiptsFrom: 0, window: 1, owner: Self.otherOwner))
+        plan.takeoverMarkerIsStored(lane: 0, at: 5)
+        plan.receiptsWereRead(lane: 0, until: 5, at: time)
+        // The second sheet lies above the other owner's window, so our metadata is committed for it.
+        for offset: Int64 in 0..<2 {
+            plan.arrived(try sheet(), from: .normal, lane: 0, offset: offset, at: time)
+        }
+        let firstTurn = turn(after: 1)
+        #expect(!firstTurn.commits.isEmpty && firstTurn.commits.allSatisfy { $0.metadata.owner == nil })
+        plan.committed(firstTurn.commitNumber, isDone: true, at: time)
+        #expect(!turn(after: SenderLimits().settleMilliseconds).reads.isEmpty)
+        plan.takeoverMarkerIsStored(lane: 0, at: 6)
+        plan.receiptsWereRead(lane: 0, until: 6, at: time)
+        _ = turn(after: 1)
+        plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
+        let lastCommits = turn(after: 10_001).commits
+        #expect(!lastCommits.isEmpty && lastCommits.allSatisfy { $0.metadata.owner == Self.owner })
+    }
+
+    @Test mutating func `the end of an owner that leaves in order lies behind its own marker`() throws {
+        assign(CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 5, owner: Self.otherOwner))
+        plan.takeoverMarkerIsStored(lane: 0, at: 5)
+        plan.receiptsWereRead(lane: 0, until: 5, at: time)
+        for topic in JobTopic.allCases { plan.reachedEnd(of: topic, lane: 0, at: 0) }
+        #expect(turn().events == [.opened(lane: 0)])
+        plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
+        let metadata = try #require(turn().commits.first?.metadata)
+        #expect(metadata.endedAt == 6 && metadata.owner == Self.owner)
     }
 
     @Test mutating func `a commit result of an earlier assignment does not count`() throws {

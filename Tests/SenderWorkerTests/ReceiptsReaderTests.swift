@@ -11,8 +11,8 @@ import Topics
 @testable import Sender
 
 /// Tests of the reader of `receipts`. Before a sender pushes the jobs of a lane, this reader reads the lane's receipts
-/// up to the end that the partition has at that time, and reports that end. It must survive deleted records and an
-/// unknown end.
+/// up to a marker that the sender has written, and reports its offset. It must survive deleted records and a marker
+/// that is not stored.
 @Suite(.timeLimit(.minutes(5))) struct ReceiptsReaderTests {
     @Test func `a reader of receipts that has reached the end does not wake up for new receipts`()
         async throws
@@ -26,12 +26,17 @@ import Topics
         }
         writeReceipts(count: 1)
         let topicReader = try Cluster(settings: bed.settings).makeReader(
-            of: bed.layout.name(of: .receipts), log: .silent, metrics: Metrics())
+            of: bed.layout.name(of: .receipts), outOfRange: .earliest, log: .silent, metrics: Metrics())
         let reader = ReceiptsReader(topicReader, log: .silent)
         defer { reader.close() }
         var end: Int64?
-        func poll() throws { _ = try reader.poll(at: .now(), { _, _ in }, end: { end = $1 }) }
+        func poll() throws {
+            _ = try reader.poll(receipt: { _, _ in }, marker: { _, _, _ in }, end: { end = $1 })
+        }
         reader.read(lane: 0, from: 0)
+        // The marker is the second record.
+        writeReceipts(count: 1)
+        reader.begin(lane: 0, markerAt: 1)
         try await eventually("the reader is at the end") {
             try poll()
             return end != nil
@@ -47,7 +52,7 @@ import Topics
         #expect(wakeups < 10)
     }
 
-    /// A mock cluster that fails on request, with the two receipts of lane 0, and a reader.
+    /// A mock cluster that fails on request, with three records of lane 0, and a reader. The last record is the marker.
     private struct MockReceipts {
         let cluster: MockCluster
         let reader: ReceiptsReader
@@ -58,22 +63,20 @@ import Topics
             let settings = KafkaSettings(brokers: cluster.brokers)
             let producer = try Producer(settings: settings, name: "test", log: .silent, metrics: Metrics())
             let topic = try producer.topic(named: "receipts")
-            for _ in 0..<2 {
+            for _ in 0..<3 {
                 _ = try producer.storeRecord(action: "write", in: topic, key: [], value: Array("{}".utf8))
             }
             let topicReader = try Cluster(settings: settings).makeReader(
-                of: "receipts", log: .silent, metrics: Metrics())
+                of: "receipts", outOfRange: .earliest, log: .silent, metrics: Metrics())
             reader = ReceiptsReader(topicReader, log: .silent)
         }
 
-        /// Reads a lane to the end, and returns the end. Each poll is a minute later than the one before, so that the
-        /// reader repeats a failed query at once.
+        /// Reads a lane to its marker, and returns the marker's offset.
         func readToEnd(ofLane lane: Int32) async throws -> Int64? {
-            var now = Instant.now()
             var end: Int64?
-            try await eventually("the reader is at the end") {
-                now = now.advanced(byMilliseconds: 60_000)
-                _ = try reader.poll(at: now, { _, _ in }, end: { if $0 == lane { end = $1 } })
+            try await eventually("the reader is at the marker") {
+                _ = try reader.poll(
+                    receipt: { _, _ in }, marker: { _, _, _ in }, end: { if $0 == lane { end = $1 } })
                 return end != nil
             }
             return end
@@ -86,20 +89,20 @@ import Topics
         // Kafka answers so if the offset was deleted.
         receipts.cluster.failNext(.fetch, with: KafkaErrorCode.offsetOutOfRange.rawValue)
         receipts.reader.read(lane: 0, from: 0)
+        receipts.reader.begin(lane: 0, markerAt: 2)
         #expect(try await receipts.readToEnd(ofLane: 0) == 2)
     }
 
-    @Test func `a lane waits if the cluster does not give its end, and other lanes continue`() async throws {
+    @Test func `a lane waits if its marker is not stored, and other lanes continue`() async throws {
         let receipts = try MockReceipts()
         defer { receipts.reader.close() }
-        let now = Instant.now()
-        var lanesAtEnd: [Int32] = []
-        // This partition does not exist.
         receipts.reader.read(lane: 7, from: 0)
-        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in lanesAtEnd.append(lane) })
         receipts.reader.read(lane: 0, from: 1)
-        _ = try receipts.reader.poll(at: now, { _, _ in }, end: { lane, _ in lanesAtEnd.append(lane) })
-        #expect(lanesAtEnd.isEmpty, "a lane was read before its end was known")
+        var lanesAtEnd: [Int32] = []
+        _ = try receipts.reader.poll(
+            receipt: { _, _ in }, marker: { _, _, _ in }, end: { lane, _ in lanesAtEnd.append(lane) })
+        #expect(lanesAtEnd.isEmpty, "a lane was read before its marker was stored")
+        receipts.reader.begin(lane: 0, markerAt: 2)
         #expect(try await receipts.readToEnd(ofLane: 0) == 2)
     }
 

@@ -56,6 +56,31 @@ import Topics
         #expect(stand.journal.duplicateIDs == 0)
     }
 
+    @Test func `each takeover of a lane leaves a marker in its receipts, which is no outcome`() async throws {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        var owners: Set<String?> = []
+        for run in 1...2 {
+            let sender = try await RunningSender(on: stand)
+            var lanesOfRun: Set<Int32> = []
+            try await eventually("each lane has a marker of this run") {
+                let newMarkers = try TopicContent(of: .receipts, in: stand.bed).records.filter {
+                    $0.value == nil && !owners.contains($0.headers["takeover"])
+                }
+                lanesOfRun = Set(newMarkers.map(\.partition))
+                return lanesOfRun.count == SenderStand.laneCount || sender.failure != nil
+            }
+            try await eventually("the sender is ready") { sender.service.readinessProblems == [] }
+            await sender.stop()
+            #expect(sender.failure == nil)
+            for record in try TopicContent(of: .receipts, in: stand.bed).records {
+                owners.insert(record.headers["takeover"])
+            }
+            #expect(owners.count == run && !owners.contains(nil))
+        }
+        #expect(try stand.finalOutcomes().isEmpty)
+    }
+
     @Test func `a dead letter that is sent again is pushed as a new job of the topic dead-letters`()
         async throws
     {

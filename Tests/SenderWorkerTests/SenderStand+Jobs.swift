@@ -118,7 +118,9 @@ extension SenderStand {
         let reader = JSONReader()
         var outcomes: [WrittenJob: [ReceiptOutcome]] = [:]
         for record in try TopicContent(of: .receipts, in: bed).records {
-            let receipt = try Receipt.decode(record.value ?? [], with: reader)
+            // A record without a value is the marker of a takeover.
+            guard let value = record.value else { continue }
+            let receipt = try Receipt.decode(value, with: reader)
             for part in receipt.parts where part.outcome.isFinal {
                 part.lines.forEachLine { line in
                     let job = WrittenJob(position: receipt.position, line: line)

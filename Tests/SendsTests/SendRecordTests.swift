@@ -69,8 +69,21 @@ private func state(_ version: Int64) -> ScopeState {
 }
 
 @Test func `a row about an idempotency key reads back`() throws {
-    let row = SendIdempotencyRow(fingerprint: "f", writtenAt: 1)
-    #expect(try SendIdempotencyRow.decode(row.encoded(), with: reader) == row)
+    for row in [
+        SendIdempotencyRow(fingerprint: "f", writtenAt: 1),
+        SendIdempotencyRow(fingerprint: "f", writtenAt: 1, verdict: .newerState),
+        SendIdempotencyRow(fingerprint: "f", writtenAt: 1, version: 7),
+    ] {
+        #expect(try SendIdempotencyRow.decode(row.encoded(), with: reader) == row)
+    }
+}
+
+@Test func `a send with a condition, a request id and an address for the reply reads back`() throws {
+    var send = makeHeldSend()
+    #expect(!String(decoding: send.encoded(), as: UTF8.self).contains("replyTo"))
+    (send.ifVersion, send.requestID) = (7, "req-1")
+    send.replyTo = ReplyAddress(partition: 3, request: "q")
+    #expect(try Send.decode(send.encoded(), with: reader) == send)
 }
 
 @Test func `a row from the time when only one state was kept reads back`() throws {
@@ -140,6 +153,7 @@ private func makeHeldSend() -> Send {
     expansion.tally.expanded = 7
     expansion.tally.dropped = 1
     expansion.tally.excludedByReason = ["expired": 1, "off": 1]
+    expansion.tally.hasEndedEarly = true
     #expect(try Expansion.decode(expansion.encoded(), with: reader) == expansion)
 
     // A cursor with an odd number of hexadecimal digits.
@@ -276,6 +290,11 @@ private func makeHeldSend() -> Send {
     let earlier = String(decoding: scope.encoded(), as: UTF8.self)
         .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)
     #expect(try LaneScope.decode(Array(earlier.utf8), with: reader) == scope)
+    scope.newestState = state(7)
+    scope.newestState?.isConflatable = false
+    scope.version = 7
+    scope.updateVersion = 7
+    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
 }
 
 @Test func `the number of groups that only phones have named reads back, and its key is no other row's`()

@@ -90,7 +90,7 @@ private final class Installation {
         NewTopic(name: layout.name(of: .registry), partitionCount: 3, replicationFactor: 1),
     ])
     let altered = try layout.alter([.events, .superseded], on: installation.admin)
-    #expect(altered.map(\.property) == [.timestamps, .cleanup, .timestamps])
+    #expect(altered.map(\.property) == [.timestamps, .cleanup, .compactionLag, .timestamps])
     #expect(try layout.check([.events, .superseded], on: installation.admin) == [])
     let configuration = try installation.admin.configurations(of: [layout.name(of: .events)])[
         layout.name(of: .events)]

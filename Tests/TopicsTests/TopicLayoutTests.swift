@@ -107,6 +107,13 @@ func `a prefix has only characters that Kafka allows in a name`(prefix: String, 
         mismatches(
             of: .registry, partitions: 5, changedBy: ["cleanup.policy": "delete", "delete.retention.ms": "1"])
             == [.partitions, .cleanup, .deleteRetention])
+    // Kafka's default keeps the records of an erased user for ever.
+    for lag in ["9223372036854775807", "604800001"] {
+        #expect(
+            mismatches(of: .groups, partitions: 4, changedBy: ["max.compaction.lag.ms": lag])
+                == [.compactionLag])
+    }
+    #expect(mismatches(of: .groups, partitions: 4, changedBy: ["max.compaction.lag.ms": "86400000"]) == [])
     #expect(
         mismatches(of: .superseded, partitions: 1, changedBy: ["cleanup.policy": "delete, compact"]) == [])
     #expect(

@@ -156,7 +156,7 @@ def some_phone():
     """Returns a phone that has started the group's activity."""
     end = time.time() + LIMIT
     while time.time() < end:
-        for event in api("GET", "/v1/events?limit=500")["events"]:
+        for event in api("GET", "/v1/events?limit=500")["items"]:
             if event["code"] == "n:lut" and event.get("groupId") == GROUP:
                 return event["installationId"]
         time.sleep(0.5)
@@ -255,7 +255,7 @@ Promise.all(tries).then((list) => { window.got = list; });
 def from_other_sites():
     def accepted():
         # Every accepted send appears in this list.
-        return [send["sendId"] for send in api("GET", "/v1/sends?limit=500")["sends"]]
+        return [send["sendId"] for send in api("GET", "/v1/sends?limit=500")["items"]]
 
     before = accepted()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Evil)

@@ -115,6 +115,18 @@ extension Benchmark {
                 options: "--brokers HOST:PORT --data DIRECTORY [--prefix P] [--lanes N] [--die-at-step N] "
                     + "[--at-time N] [--after-step N]", run: StageWorker.runInsight),
             Benchmark(
+                name: "webhook-kills",
+                summary: "the webhooks stage is killed at every step; every event must arrive, in order",
+                options: "[--events N] [--users N] [--kills N] [--freezes N] [--seed N] [--calls FILE]",
+                needsCluster: true,
+                run: WebhookKillsProof.run),
+            Benchmark(
+                name: "webhooks-worker", summary: "the webhooks stage as a separate process",
+                options:
+                    "--brokers HOST:PORT --data DIRECTORY --sealing-keys FILE --webhook JSON [--prefix P] "
+                    + "[--lanes N] [--die-at-step N] [--at-time N] [--after-step N]",
+                run: StageWorker.runWebhooks),
+            Benchmark(
                 name: "planner", summary: "sends through fan-out's planner: from Kafka to visible expansions",
                 options: "[--sends N] [--rounds N] [--groups N [--rate N] [--seconds N]]", needsCluster: true,
                 run: PlannerBenchmark.run),

@@ -6,15 +6,20 @@ internal import Glibc
 internal import Ingest
 internal import IngestTesting
 internal import Insight
+internal import JSON
 internal import Kafka
 internal import Lifecycle
+internal import RecordFormat
 internal import Scheduler
 internal import Sender
 internal import SenderTesting
 internal import Settings
 internal import StageSupport
 internal import Telemetry
+internal import TokenSealing
 internal import Topics
+internal import Webhooks
+internal import WebhooksTesting
 
 /// A stage in a separate process, for proofs and benchmarks. It runs as in `flotilla run` but without a
 /// catalog, and it can end at a given step.
@@ -109,8 +114,31 @@ enum StageWorker {
         }
     }
 
+    /// Runs the webhooks stage with one endpoint on this machine.
+    static func runWebhooks(arguments: [String]) throws {
+        let options = try StageWorkerOptions(parsing: arguments)
+        var settings = WebhooksSettings()
+        settings.sessionMilliseconds = StageProcess.sessionMilliseconds
+        settings.allowsHTTP = true
+        settings.allowedNetworks = [AddressRange("127.0.0.0/8")].compactMap { $0 }
+        // An endpoint that does not answer holds its recipient for a shorter time than in production.
+        settings.callMilliseconds = 2000
+        let record = try WebhookEndpoint.decode(Array((options.webhook ?? "").utf8), with: JSONReader())
+        try run(options: options, name: "webhooks", catalog: WebhookTestEndpoint.catalog(with: record)) {
+            [settings] environment, death in
+            WebhooksService(settings, in: environment, onStep: { death.didReach(step: $0.rawValue) })
+        }
+    }
+
     private static func run(
         options: StageWorkerOptions, name: String, apps: [String: App] = TestBed.apps,
+        make: (StageEnvironment, StepKillTrigger) -> any Stage
+    ) throws {
+        try run(options: options, name: name, catalog: CatalogSnapshot(apps: apps), make: make)
+    }
+
+    private static func run(
+        options: StageWorkerOptions, name: String, catalog: CatalogSnapshot,
         make: (StageEnvironment, StepKillTrigger) -> any Stage
     ) throws {
         // Signals must be blocked before a second thread exists.
@@ -120,8 +148,9 @@ enum StageWorker {
         let layout = TopicLayout(prefix: options.prefix, lanes: options.lanes)
         let environment = StageEnvironment(
             cluster: Cluster(settings: KafkaSettings(brokers: options.brokers)), layout: layout,
-            slot: try ProcessSlot.acquire(under: options.data), sealingKeys: nil,
-            catalog: { CatalogSnapshot(apps: apps) })
+            slot: try ProcessSlot.acquire(under: options.data),
+            sealingKeys: try options.sealingKeysFile.map { try SealingKeys(file: $0) },
+            catalog: { catalog })
         let service = make(
             environment, StepKillTrigger(options: options))
         let shutdown = Shutdown()

@@ -22,6 +22,10 @@ struct StageWorkerOptions {
     var answerMilliseconds: Int?
     var settleMilliseconds: Int?
 
+    // Webhooks: the file of the sealing keys, and the record of the endpoint in JSON.
+    var sealingKeysFile: String?
+    var webhook: String?
+
     // The kill, if there is one: at the `occurrence`th time of a step, counted after `afterStep` was reached.
     var killAtStep: Int?
     var occurrence = 1
@@ -45,6 +49,8 @@ struct StageWorkerOptions {
             case "--permits": permits = Int(value)
             case "--answer-milliseconds": answerMilliseconds = Int(value)
             case "--settle-milliseconds": settleMilliseconds = Int(value)
+            case "--sealing-keys": sealingKeysFile = value
+            case "--webhook": webhook = value
             case "--die-at-step": killAtStep = Int(value)
             case "--at-time": occurrence = Int(value) ?? 1
             case "--after-step": afterStep = Int(value)

@@ -31,7 +31,11 @@ struct Flotilla {
             StandardError.printLine(Help.overview)
             return .usage
         }
-        if name == "--help" || name == "help" {
+        if name == "--version" {
+            print("flotilla \(flotillaVersion)")
+            return .success
+        }
+        if ["--help", "-h", "help"].contains(name) {
             guard arguments.count > 1, let command = Command.named(arguments[1]) else {
                 print(Help.overview)
                 return .success
@@ -44,8 +48,12 @@ struct Flotilla {
             return .usage
         }
         let commandArguments = Array(arguments.dropFirst())
-        if commandArguments.contains("--help") {
+        if commandArguments.contains("--help") || commandArguments.contains("-h") {
             print(Help.text(of: command))
+            return .success
+        }
+        if commandArguments == ["--version"] {
+            print("flotilla \(flotillaVersion)")
             return .success
         }
         do {

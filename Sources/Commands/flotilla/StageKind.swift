@@ -7,6 +7,7 @@ internal import Sender
 internal import Settings
 internal import StageSupport
 internal import Topics
+internal import Webhooks
 
 /// One stage that `flotilla run` and `flotilla up` can run, such as `ingest`: its facts, and a function that makes it.
 struct StageKind: Sendable {
@@ -36,7 +37,7 @@ struct StageKind: Sendable {
         StageKind(of: GatewayService.self), StageKind(of: IngestService.self),
         StageKind(of: SchedulerService.self),
         StageKind(of: FanOutService.self), StageKind(of: SenderService.self),
-        StageKind(of: InsightService.self),
+        StageKind(of: InsightService.self), StageKind(of: WebhooksService.self),
     ]
 
     /// The prefixes of the stages' setting keys, each once: `ingest.`.

@@ -17,7 +17,9 @@ package enum AppDocument {
             if let writtenID = object["id"].optional, writtenID.string() != id {
                 writtenID.report("must be \(id), or be left out")
             }
-            if let problem = AppIDRules.problem(id) { value.report("is for an app whose id \(problem)") }
+            if let problem = AppIDRules.problemOfNewApp(id) {
+                value.report("is for an app whose id \(problem)")
+            }
             _ = object["v"].optional?.int(in: 1...App.schemaVersion)
             reportCredentials(in: object)
             let userProof = object["userProof"]

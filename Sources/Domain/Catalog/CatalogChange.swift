@@ -56,4 +56,17 @@ package struct CatalogChange: Sendable {
             key: definition.key, value: nil, action: "definition.delete", app: definition.app,
             subject: "\(definition.number)")
     }
+
+    /// - Parameter action: The part of the audit's action behind `webhook.`, such as `put` or `rotate`.
+    package static func put(_ endpoint: WebhookEndpoint, action: String = "put") -> CatalogChange {
+        CatalogChange(
+            key: endpoint.key, value: endpoint.encoded(), action: "webhook." + action, app: endpoint.app,
+            subject: endpoint.name)
+    }
+
+    package static func delete(_ endpoint: WebhookEndpoint) -> CatalogChange {
+        CatalogChange(
+            key: endpoint.key, value: nil, action: "webhook.delete", app: endpoint.app, subject: endpoint.name
+        )
+    }
 }

@@ -4,8 +4,8 @@ package import JSON
 internal import RecordFormat
 package import TokenSealing
 
-/// The catalog at one moment: the apps with their types, segments and definitions, and the API keys, from the
-/// records of the topic `catalog`. This is a value: a copy stays unchanged when later records arrive.
+/// The catalog at one moment: the apps with their types, segments, definitions and webhook endpoints, and the API keys,
+/// from the records of the topic `catalog`. This is a value: a copy stays unchanged when later records arrive.
 ///
 /// The key of a record has three parts, the kind, an app and a name: `segment/shop/vip`.
 ///
@@ -27,9 +27,11 @@ package struct CatalogSnapshot: Sendable {
     /// The apps as they were written, with the types of their documents only.
     package private(set) var documents: [String: App] = [:]
     // By app and name.
-    private var types: [String: [String: ActivityType]] = [:]
-    private var segments: [String: [String: Segment]] = [:]
+    private var types: [String: [ExactName: ActivityType]] = [:]
+    private var segments: [String: [ExactName: Segment]] = [:]
     private var definitions: [String: [Int64: NotificationDefinition]] = [:]
+    /// The webhook endpoints by app and name.
+    package private(set) var webhooks: [String: [String: WebhookEndpoint]] = [:]
     /// The API keys by id.
     package private(set) var keys: [String: APIKey] = [:]
     /// The record of the installation's sealing keys, or nil if none has been used.
@@ -47,12 +49,17 @@ package struct CatalogSnapshot: Sendable {
         keys.values.filter { $0.app == app }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Returns the types in separate records, by name.
-    package func types(of app: String) -> [String: ActivityType] { types[app] ?? [:] }
+    /// Whether the app has a type of this name in a separate record.
+    package func hasTypeRecord(named name: String, of app: String) -> Bool {
+        types[app]?[ExactName(name)] != nil
+    }
 
-    package func segments(of app: String) -> [String: Segment] { segments[app] ?? [:] }
+    /// Returns the app's segments in the order of their names.
+    package func segments(of app: String) -> [Segment] {
+        (segments[app] ?? [:]).values.sorted { $0.name < $1.name }
+    }
 
-    package func segment(named name: String, of app: String) -> Segment? { segments[app]?[name] }
+    package func segment(named name: String, of app: String) -> Segment? { segments[app]?[ExactName(name)] }
 
     package func definitions(of app: String) -> [Int64: NotificationDefinition] { definitions[app] ?? [:] }
 
@@ -60,18 +67,21 @@ package struct CatalogSnapshot: Sendable {
         definitions[app]?[number]
     }
 
-    /// Returns the topic keys of an app's other records: types, segments and definitions.
+    package func webhooks(of app: String) -> [String: WebhookEndpoint] { webhooks[app] ?? [:] }
+
+    /// Returns the topic keys of an app's other records: types, segments, definitions and webhook endpoints.
     package func otherRecordKeys(of app: String) -> [[UInt8]] {
-        types(of: app).keys.map { ActivityTypeRecord.key(app: app, name: $0) }
-            + segments(of: app).values.map(\.key) + definitions(of: app).values.map(\.key)
+        (types[app] ?? [:]).keys.map { ActivityTypeRecord.key(app: app, name: $0.text) }
+            + segments(of: app).map(\.key) + definitions(of: app).values.map(\.key)
+            + webhooks(of: app).values.map(\.key)
     }
 
     /// Sets the app's types. A type in a separate record replaces the one in the document.
     private mutating func mergeTypes(ofApp app: String) {
         apps[app] = documents[app].map { document in
             var merged = document
-            let recordTypes = types(of: app)
-            merged.activityTypes = document.activityTypes.filter { recordTypes[$0.name] == nil }
+            let recordTypes = types[app] ?? [:]
+            merged.activityTypes = document.activityTypes.filter { recordTypes[ExactName($0.name)] == nil }
             merged.activityTypes += recordTypes.values.sorted { $0.name < $1.name }
             return merged
         }
@@ -107,6 +117,7 @@ package struct CatalogSnapshot: Sendable {
         case "type": return applyType(record, with: reader)
         case "segment": return applySegment(record, with: reader)
         case "definition": return applyDefinition(record, with: reader)
+        case "webhook": return applyWebhook(record, with: reader)
         case "key": return applyKey(record, with: reader)
         case "sealing": return applySealingRecord(record, with: reader)
         default: return .ignored
@@ -124,20 +135,21 @@ package struct CatalogSnapshot: Sendable {
     }
 
     private mutating func applyType(_ record: TopicRecord, with reader: JSONReader) -> Effect {
-        types[record.app]?[record.name] = nil
+        types[record.app]?[ExactName(record.name)] = nil
         defer { mergeTypes(ofApp: record.app) }
         return insert(record, as: ActivityTypeRecord.self, with: reader) { catalog, typeRecord in
             guard typeRecord.key == record.key else { return false }
-            catalog.types[typeRecord.app, default: [:]][typeRecord.type.name] = typeRecord.type
+            let name = ExactName(typeRecord.type.name)
+            catalog.types[typeRecord.app, default: [:]][name] = typeRecord.type
             return true
         }
     }
 
     private mutating func applySegment(_ record: TopicRecord, with reader: JSONReader) -> Effect {
-        segments[record.app]?[record.name] = nil
+        segments[record.app]?[ExactName(record.name)] = nil
         return insert(record, as: Segment.self, with: reader) { catalog, segment in
             guard segment.key == record.key else { return false }
-            catalog.segments[segment.app, default: [:]][segment.name] = segment
+            catalog.segments[segment.app, default: [:]][ExactName(segment.name)] = segment
             return true
         }
     }
@@ -147,6 +159,15 @@ package struct CatalogSnapshot: Sendable {
         return insert(record, as: NotificationDefinition.self, with: reader) { catalog, definition in
             guard definition.key == record.key else { return false }
             catalog.definitions[definition.app, default: [:]][definition.number] = definition
+            return true
+        }
+    }
+
+    private mutating func applyWebhook(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        webhooks[record.app]?[record.name] = nil
+        return insert(record, as: WebhookEndpoint.self, with: reader) { catalog, endpoint in
+            guard endpoint.key == record.key else { return false }
+            catalog.webhooks[endpoint.app, default: [:]][endpoint.name] = endpoint
             return true
         }
     }

@@ -39,7 +39,9 @@ package struct App: JSONRecord, Hashable {
     package var key: [UInt8] { RecordKey.join("app", id, "") }
 
     /// Whether a phone must prove its user. Without a secret no proof could be checked.
-    package var requiresUserProof: Bool { userProof.map { $0.isRequired && !$0.secrets.isEmpty } ?? false }
+    package var requiresUserProof: Bool {
+        userProof.map { $0.requirement != .optional && !$0.secrets.isEmpty } ?? false
+    }
 
     /// Returns the app's declaration of an activity type, or the defaults for an undeclared type.
     package func activityType(named name: String) -> ActivityType {

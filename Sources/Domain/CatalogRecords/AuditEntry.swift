@@ -6,7 +6,7 @@ internal import RecordFormat
 package struct AuditEntry: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The value of `app` in entries that concern no single app.
-    package static let everyApp = "flotilla"
+    package static let everyApp = AppIDRules.installation
 
     /// Milliseconds since 1970.
     package var at: Int64
@@ -20,6 +20,8 @@ package struct AuditEntry: JSONRecord, Hashable {
     package var subject: String?
     /// The network address of the request.
     package var address: String?
+    /// The id of the HTTP request.
+    package var requestID: String?
 
     package init(at: Int64, author: String, action: String, app: String, subject: String? = nil) {
         self.at = at
@@ -39,6 +41,7 @@ package struct AuditEntry: JSONRecord, Hashable {
         writer.field("app", app)
         writer.field("subject", subject)
         writer.field("address", address)
+        writer.field("requestId", requestID)
     }
 
     package init(from record: JSONObject) {
@@ -46,5 +49,6 @@ package struct AuditEntry: JSONRecord, Hashable {
             at: record["at"].timeMilliseconds(), author: record["by"].name(), action: record["action"].name(),
             app: record["app"].appID(), subject: record["subject"].optional?.name())
         address = record["address"].optional?.name()
+        requestID = record["requestId"].optional?.name()
     }
 }

@@ -10,13 +10,15 @@ package struct NotificationDefinition: JSONRecord, Hashable {
     package static let countPerAppMax = 5000
 
     package var app: String
-    /// The definition's id in the APIs. Later definitions have larger numbers.
+    /// The definition's id in the APIs. Of definitions without an idempotency key, later ones have larger numbers.
     package var number: Int64
     /// Milliseconds since 1970.
     package var createdAt: Int64
     /// The group of the activity for sends that name no group.
     package var group: String?
     package var content: PushContent
+    /// A hash of the request's body, if the request had an idempotency key. Then the number follows from that key.
+    package var fingerprint: String?
 
     package init(app: String, number: Int64, createdAt: Int64, content: PushContent) {
         self.app = app
@@ -38,6 +40,7 @@ package struct NotificationDefinition: JSONRecord, Hashable {
         writer.field("createdAt", createdAt)
         writer.field("group", group)
         writer.content(content)
+        writer.field("fingerprint", fingerprint)
     }
 
     package init(from record: JSONObject) {
@@ -45,5 +48,6 @@ package struct NotificationDefinition: JSONRecord, Hashable {
             app: record["app"].appID(), number: Int64(record["number"].int(in: 0...Int.max)),
             createdAt: record["createdAt"].timeMilliseconds(), content: record.content())
         group = record["group"].optional?.name()
+        fingerprint = record["fingerprint"].optional?.name()
     }
 }

@@ -1,12 +1,21 @@
 internal import JSON
 
 /// The settings and secrets that prove a user's identity to the gateway. The app's own server shares the
-/// secrets with Flotilla. It gives a phone the HMAC-SHA256 of its user's id, and the phone's reports carry
-/// this proof.
+/// secrets with Flotilla. It gives a phone a proof, which the phone's reports carry. `UserProof` has the forms of a proof.
 ///
 /// The gateway needs the secrets themselves, so a hash is not enough. They are sealed with the installation's
 /// sealing keys. Without sealing keys an app cannot have such secrets.
 package struct UserProofSettings: Sendable, Hashable {
+    /// The proof that a phone's report must carry if it names a user.
+    package enum Requirement: String, Sendable, CaseIterable {
+        /// None. A proof that is present must be right.
+        case optional = "no"
+        /// A proof of any form.
+        case any = "yes"
+        /// A proof with an expiry and an installation.
+        case expiring
+    }
+
     /// One secret, sealed.
     package struct Secret: Sendable, Hashable {
         /// Milliseconds since 1970.
@@ -28,19 +37,20 @@ package struct UserProofSettings: Sendable, Hashable {
     /// The name under which `TokenSeal` seals the secrets.
     package static let secretName = "user-proof"
 
-    /// Whether a phone's report that names a user must carry a proof.
-    package var isRequired: Bool
+    package var requirement: Requirement
     /// The secrets, oldest first.
     package var secrets: [Secret]
 
-    package init(isRequired: Bool, secrets: [Secret]) {
-        self.isRequired = isRequired
+    package init(requirement: Requirement, secrets: [Secret]) {
+        self.requirement = requirement
         self.secrets = secrets
     }
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.field("required", isRequired)
+        // Earlier versions know only this field, and then accept a proof of any form that they know.
+        writer.field("required", requirement != .optional)
+        writer.field("expiring", requirement == .expiring ? true : nil)
         writer.name("secrets")
         writer.beginArray()
         for secret in secrets {
@@ -55,7 +65,9 @@ package struct UserProofSettings: Sendable, Hashable {
 
     /// Reads the settings and reports more than `secretsMax` secrets.
     init(from object: JSONObject) {
-        isRequired = object["required"].bool()
+        let isRequired = object["required"].bool()
+        let isExpiring = object["expiring"].optional?.bool() ?? false
+        requirement = !isRequired ? .optional : isExpiring ? .expiring : .any
         secrets = []
         var elements = object["secrets"].array(countMax: Self.secretsMax)
         while let element = elements.next() {

@@ -43,6 +43,15 @@ package enum NameRules {
 /// Rules for app ids. An app id appears in metrics, in file names of keys and in every topic key.
 package enum AppIDRules {
     package static let bytesMax = 64
+    /// The name of the whole installation, in the audit and in the seal of the console's sessions.
+    package static let installation = "flotilla"
+
+    /// Returns the reason that a new app cannot have this id, or nil. An app with the name of the installation would
+    /// see the audit of all apps.
+    package static func problemOfNewApp(_ id: String) -> String? {
+        problem(id)
+            ?? (id == installation ? "must not be \(installation), the name of the installation itself" : nil)
+    }
 
     @inlinable
     package static func problem(_ text: some StringProtocol) -> String? {

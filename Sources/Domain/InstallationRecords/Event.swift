@@ -45,7 +45,9 @@ package struct Event: JSONRecord, Hashable {
     /// `TokenSeal.hash`, in hexadecimal.
     package var tokenHash: Maybe<String>
     package var cause: Maybe<Cause>
-    /// For `tap`: the schedule that sent the touched activity.
+    /// For `tap`: the send behind the newest push to the touched activity.
+    package var sendID: Maybe<String>
+    /// For `tap`: the schedule behind that send.
     package var scheduleID: Maybe<String>
     package var scheduleName: Maybe<String>
     /// Milliseconds since 1970 by the phone's clock, within the bounds of `ReportTime`.
@@ -57,7 +59,7 @@ package struct Event: JSONRecord, Hashable {
     package init(
         _ code: Code, app: String, environment: Environment? = nil, installation: String? = nil,
         user: String? = nil, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
-        tokenHash: String? = nil, cause: Cause? = nil, scheduleID: String? = nil,
+        tokenHash: String? = nil, cause: Cause? = nil, sendID: String? = nil, scheduleID: String? = nil,
         scheduleName: String? = nil, eventTime: Int64, receivedAt: Int64
     ) {
         self.code = code
@@ -70,6 +72,7 @@ package struct Event: JSONRecord, Hashable {
         self.group = group
         self.tokenHash = tokenHash
         self.cause = cause
+        self.sendID = sendID
         self.scheduleID = scheduleID
         self.scheduleName = scheduleName
         self.eventTime = eventTime
@@ -109,6 +112,7 @@ package struct Event: JSONRecord, Hashable {
         writer.field("groupId", group)
         writer.field("tokenHash", tokenHash)
         writer.field("cause", cause?.rawValue)
+        writer.field("sendId", sendID)
         writer.field("scheduleId", scheduleID)
         writer.field("scheduleName", scheduleName)
         writer.field("eventTime", eventTime)
@@ -124,7 +128,7 @@ package struct Event: JSONRecord, Hashable {
             activity: record["activityId"].optional?.name(), group: record["groupId"].optional?.name(),
             tokenHash: record["tokenHash"].optional?.name(),
             cause: record["cause"].optional?.choice(of: Cause.self),
-            scheduleID: record["scheduleId"].optional?.name(),
+            sendID: record["sendId"].optional?.name(), scheduleID: record["scheduleId"].optional?.name(),
             scheduleName: record["scheduleName"].optional?.name(),
             eventTime: record["eventTime"].timeMilliseconds(),
             receivedAt: record["receivedAt"].timeMilliseconds())

@@ -7,6 +7,14 @@ package struct Alert: Sendable, Hashable {
         /// A key of the app's string catalog and the arguments of its text. One payload serves every language.
         case localized(key: String, arguments: [String])
 
+        /// The text, or nil if it is localized.
+        package var plainText: String? {
+            switch self {
+            case .plain(let text): text
+            case .localized: nil
+            }
+        }
+
         var isEmpty: Bool {
             switch self {
             case .plain(let text): text.isEmpty
@@ -14,6 +22,9 @@ package struct Alert: Sendable, Hashable {
             }
         }
     }
+
+    /// The most arguments of one localized text.
+    package static let argumentsMax = 16
 
     package var title: Text?
     package var body: Text?

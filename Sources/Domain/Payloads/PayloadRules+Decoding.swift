@@ -11,7 +11,7 @@ extension PayloadRules {
             + schemaViolations(in: content, group: group).filter { $0.rule == .doubtful }
     }
 
-    /// Returns warnings about dates that have passed or are in another unit.
+    /// Returns warnings about dates that have passed, are too late or are in another unit.
     private func dateWarnings(in content: PushContent) -> [PayloadViolation] {
         var warnings: [PayloadViolation] = []
         func addWarning(on field: PayloadViolation.Field, message: String) {
@@ -37,8 +37,16 @@ extension PayloadRules {
             }
         }
         // A `dismissal-date` that has passed is also on purpose: the activity leaves the Lock Screen at once.
-        if let date = content.dismissalDate, date != 0, date < PayloadRules.secondsMin {
-            addUnitWarning(on: .dismissalDate)
+        if let date = content.dismissalDate, date != 0 {
+            if date < PayloadRules.secondsMin {
+                addUnitWarning(on: .dismissalDate)
+            } else if date > now + PayloadRules.dismissalSecondsMax {
+                addWarning(
+                    on: .dismissalDate,
+                    message:
+                        "is more than 4 hours ahead; the system removes an ended activity after 4 hours at the latest"
+                )
+            }
         }
         return warnings
     }

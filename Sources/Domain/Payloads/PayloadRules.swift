@@ -27,6 +27,8 @@ package struct PayloadRules: Sendable {
     /// Dates below this, except 0, are seconds since 2001 by mistake, as in Swift's own dates. As seconds since
     /// 1970 they lie before September 2020, when Live Activities did not exist.
     static let secondsMin: Int64 = 1_600_000_000
+    /// The time after which the system removes an ended activity from the Lock Screen, in seconds.
+    static let dismissalSecondsMax: Int64 = 4 * 3600
 
     package let route: Route
     /// The time of submission, in seconds since 1970.
@@ -64,11 +66,12 @@ package struct PayloadRules: Sendable {
         check.checkAlert()
         check.checkDates()
         check.checkRemainingFields()
-        // Sizes and schemas presuppose that all required parts are there.
-        guard check.violations.isEmpty else { return check.violations }
-        check.checkSizes(group: group, knownAttributesBytes: attributesBytes)
+        // Sizes presuppose that all required parts are there.
+        if check.violations.isEmpty { check.checkSizes(group: group, knownAttributesBytes: attributesBytes) }
+        // A schema would report a missing attribute a second time.
+        let reportedFields = Set(check.violations.filter { $0.rule != .tooLarge }.map(\.field))
         check.violations += schemaViolations(in: content, group: group)
-            .filter { $0.rule == .doesNotDecode }
+            .filter { $0.rule == .doesNotDecode && !reportedFields.contains($0.field) }
         return check.violations
     }
 

@@ -60,9 +60,6 @@ extension JSONObject {
 }
 
 extension JSONValue {
-    /// The maximum number of localization arguments in one text.
-    private static let argumentsMax = 16
-
     /// Reads an alert: an object with a title, a body and a sound, each optional.
     package func alert() -> Alert {
         let object = object()
@@ -77,6 +74,6 @@ extension JSONValue {
         let object = object()
         return .localized(
             key: object["locKey"].string(),
-            arguments: object["locArgs"].optional?.strings(countMax: Self.argumentsMax) ?? [])
+            arguments: object["locArgs"].optional?.strings(countMax: Alert.argumentsMax) ?? [])
     }
 }

@@ -1,7 +1,7 @@
 internal import Identifiers
 package import JSON
 internal import RecordFormat
-internal import Sends
+package import Sends
 
 /// A command of a gateway to the scheduler about the timers of one owner: a record of `schedules`.
 package struct ScheduleCommand: JSONRecord, Hashable {
@@ -17,8 +17,11 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case schedule(Schedule)
         /// Deletes the selected timers.
         case cancel(TimerSelection)
-        /// Lists the owner's timers that are due next, up to this number.
-        case list(Int)
+        /// Erases the owner, who is a user: deletes the owner's timers, including automatic ENDs from the planner, and
+        /// takes the user out of all other timers of the partition. Every partition gets a copy.
+        case erase
+        /// Lists the owner's timers that are due next, up to this number, from the position on.
+        case list(Int, after: TimerPosition? = nil)
     }
 
     /// A selection of the owner's timers, to cancel them.
@@ -29,21 +32,6 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case id(String)
         /// The timer that holds this send.
         case send(String)
-        /// All timers of the owner, including automatic ENDs from the planner. The erasure of a user needs it.
-        case everything
-    }
-
-    /// The address of the HTTP request that waits for the command's reply.
-    package struct ReplyAddress: Sendable, Hashable {
-        /// The partition of `replies` that the request's gateway reads.
-        package var partition: Int32
-        /// The request's id, as its gateway chose it.
-        package var request: String
-
-        package init(partition: Int32, request: String) {
-            self.partition = partition
-            self.request = request
-        }
     }
 
     package var app: String
@@ -79,15 +67,19 @@ package struct ScheduleCommand: JSONRecord, Hashable {
         case .cancel(let selection):
             writer.name("cancels")
             selection.write(to: &writer)
-        case .list(let countMax): writer.field("lists", countMax)
-        }
-        if let replyTo {
-            writer.name("replyTo")
+        case .erase:
+            writer.name("cancels")
             writer.beginObject()
-            writer.field("partition", Int(replyTo.partition))
-            writer.field("request", replyTo.request)
+            writer.field("everything", true)
             writer.endObject()
+        case .list(let countMax, let position):
+            writer.field("lists", countMax)
+            if let position {
+                writer.name("after")
+                position.write(to: &writer)
+            }
         }
+        writer.field("replyTo", replyTo)
         writer.field("acceptedAt", acceptedAt)
         writer.field("author", author)
         writer.field("address", address)
@@ -97,21 +89,19 @@ package struct ScheduleCommand: JSONRecord, Hashable {
     package init(from record: JSONObject) {
         let action: Action
         if let selection = record["cancels"].optional {
-            action = .cancel(selection.timerSelection())
+            let isErasure = selection.object()["everything"].optional?.bool() == true
+            action = isErasure ? .erase : .cancel(selection.timerSelection())
         } else if let countMax = record["lists"].optional {
-            action = .list(countMax.int(in: 1...Self.listedTimersMax))
+            action = .list(
+                countMax.int(in: 1...Self.listedTimersMax),
+                after: record["after"].optional.map { TimerPosition(from: $0.object()) })
         } else {
             action = .schedule(Schedule(from: record))
         }
         self.init(
             action, app: record["app"].appID(), owner: record["owner"].scheduleOwner(),
             acceptedAt: record["acceptedAt"].timeMilliseconds())
-        replyTo = record["replyTo"].optional.map { value in
-            let object = value.object()
-            return ReplyAddress(
-                partition: Int32(object["partition"].int(in: 0...Int(Int32.max))),
-                request: object["request"].name())
-        }
+        replyTo = record["replyTo"].optional?.replyAddress()
         author = record["author"].optional?.string()
         address = record["address"].optional?.string()
         if case .schedule(let schedule) = action, !schedule.send.app.isExactlyEqual(to: app) {
@@ -127,7 +117,6 @@ extension ScheduleCommand.TimerSelection {
         case .activity(let name): writer.field("activity", name)
         case .id(let id): writer.field("id", id)
         case .send(let id): writer.field("send", id)
-        case .everything: writer.field("everything", true)
         }
         writer.endObject()
     }
@@ -138,7 +127,6 @@ extension JSONValue {
         let object = object()
         if let name = object["activity"].optional { return .activity(name.name()) }
         if let id = object["id"].optional { return .id(id.name()) }
-        if object["everything"].optional?.bool() == true { return .everything }
         return .send(object["send"].name())
     }
 }

@@ -11,11 +11,11 @@ package struct ScheduleIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     /// A hash of the request's body.
     package var fingerprint: String
     /// The answer.
-    package var scheduledTimer: ScheduleReply.ScheduledTimer
+    package var scheduledTimer: GatewayReply.ScheduledTimer
     /// The timestamp of the row's record, in milliseconds since 1970.
     package var writtenAt: Int64
 
-    package init(fingerprint: String, scheduledTimer: ScheduleReply.ScheduledTimer, writtenAt: Int64) {
+    package init(fingerprint: String, scheduledTimer: GatewayReply.ScheduledTimer, writtenAt: Int64) {
         self.fingerprint = fingerprint
         self.scheduledTimer = scheduledTimer
         self.writtenAt = writtenAt
@@ -43,7 +43,7 @@ package struct ScheduleIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     package init(from record: JSONObject) {
         self.init(
             fingerprint: record["fingerprint"].name(),
-            scheduledTimer: ScheduleReply.ScheduledTimer(from: record),
+            scheduledTimer: GatewayReply.ScheduledTimer(from: record),
             writtenAt: record["at"].timeMilliseconds())
     }
 }

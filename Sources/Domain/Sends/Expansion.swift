@@ -184,6 +184,8 @@ package struct LaneTally: Sendable, Hashable {
     package var jobsByEnvironment: [String: Int] = [:]
     /// For a dry run: the size of the largest body in bytes.
     package var largestBodyBytes = 0
+    /// Whether an END ended the walk of a start before it had visited all recipients. Their number is not known.
+    package var hasEndedEarly = false
 
     private static let reasonsMax = 100
     /// The maximum number of distinct system versions. Phones may report anything, so further versions count
@@ -193,7 +195,7 @@ package struct LaneTally: Sendable, Hashable {
     package init() {}
 
     /// Whether the lane had no recipient for the send.
-    package var isEmpty: Bool { targeted == 0 && excludedByReason.isEmpty }
+    package var isEmpty: Bool { targeted == 0 && excludedByReason.isEmpty && !hasEndedEarly }
 
     /// Counts a token that became a job.
     package mutating func countJob(on system: OSVersion?) {
@@ -212,6 +214,7 @@ package struct LaneTally: Sendable, Hashable {
         let named = Dictionary(uniqueKeysWithValues: jobsBySystem.map { (String($0.key), $0.value) })
         Self.write("systems", by: "system", counts: named, to: &writer)
         writer.field("bodyBytes", largestBodyBytes == 0 ? nil : largestBodyBytes)
+        writer.field("endedEarly", hasEndedEarly ? true : nil)
     }
 
     private static func write(
@@ -239,6 +242,7 @@ package struct LaneTally: Sendable, Hashable {
             jobsBySystem[UInt8(name) ?? OSVersion.unreportedMajor, default: 0] += count
         }
         largestBodyBytes = record["bodyBytes"].optional?.int(in: 0...Int.max) ?? 0
+        hasEndedEarly = record["endedEarly"].optional?.bool() ?? false
     }
 
     private static func counts(in value: JSONValue, by label: StaticString) -> [String: Int] {

@@ -22,8 +22,8 @@ package struct Idempotency: Sendable, Hashable {
         case isNew
         /// The earlier request had the same body. The value is its row.
         case repeats(Row)
-        /// The earlier request had another body.
-        case conflicts
+        /// The earlier request had another body. The value is its row.
+        case conflicts(Row)
     }
 
     /// Compares a request with the earlier one of the same key.
@@ -35,7 +35,7 @@ package struct Idempotency: Sendable, Hashable {
         fingerprint: String, with earlier: Row?, at timestamp: Int64
     ) -> Comparison<Row> {
         guard let earlier, isKept(writtenAt: earlier.writtenAt, at: timestamp) else { return .isNew }
-        return earlier.fingerprint == fingerprint ? .repeats(earlier) : .conflicts
+        return earlier.fingerprint == fingerprint ? .repeats(earlier) : .conflicts(earlier)
     }
 
     /// Whether a row that was written at `writtenAt` still counts at `timestamp`, both in milliseconds since

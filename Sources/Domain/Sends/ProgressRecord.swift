@@ -23,6 +23,8 @@ package struct ProgressRecord: JSONRecord, Hashable {
         case superseded
         /// Another body was sent under the same id.
         case conflict
+        /// Its scope has a newer state than the version that its caller has seen.
+        case newerState = "newer_state"
         /// Its group, or every recipient that it names, had ended.
         case ended
         /// It is a timed send from before its group's END.
@@ -49,6 +51,19 @@ package struct ProgressRecord: JSONRecord, Hashable {
         case planner(PlannerPart)
         /// The numbers of lanes, and the tally that each of them has.
         case lanes([Int], LaneTally)
+        /// The schedule that has fired the send. The scheduler writes it together with the send.
+        case schedule(FiredSchedule)
+    }
+
+    /// The schedule behind a send, as a tap is attributed to it.
+    package struct FiredSchedule: Sendable, Hashable {
+        package var id: String
+        package var name: String?
+
+        package init(id: String, name: String?) {
+            self.id = id
+            self.name = name
+        }
     }
 
     /// The planner's part.
@@ -80,6 +95,8 @@ package struct ProgressRecord: JSONRecord, Hashable {
     package var acceptedAt: Int64
     /// The time at which this record was written, in milliseconds since 1970.
     package var writtenAt: Int64
+    /// The id of the HTTP request that made the send.
+    package var requestID: String?
     package var part: Part
 
     package init(
@@ -99,6 +116,7 @@ package struct ProgressRecord: JSONRecord, Hashable {
         writer.field("dryRun", isDryRun ? true : nil)
         writer.field("acceptedAt", acceptedAt)
         writer.field("at", writtenAt)
+        writer.field("requestId", requestID)
         switch part {
         case .planner(let plannerPart):
             writer.field("verdict", plannerPart.verdict.rawValue)
@@ -114,6 +132,9 @@ package struct ProgressRecord: JSONRecord, Hashable {
             for number in numbers { writer.value(number) }
             writer.endArray()
             tally.write(to: &writer)
+        case .schedule(let schedule):
+            writer.field("scheduleId", schedule.id)
+            writer.field("scheduleName", schedule.name)
         }
     }
 
@@ -124,6 +145,8 @@ package struct ProgressRecord: JSONRecord, Hashable {
         } else if let lane = record["lane"].optional {
             // Schema version 1.
             part = .lanes([Self.laneNumber(lane)], LaneTally(from: record))
+        } else if let id = record["scheduleId"].optional {
+            part = .schedule(FiredSchedule(id: id.name(), name: record["scheduleName"].optional?.name()))
         } else {
             var plannerPart = PlannerPart(
                 record["verdict"].choice(of: PlannerVerdict.self) ?? .planned,
@@ -140,6 +163,7 @@ package struct ProgressRecord: JSONRecord, Hashable {
             isDryRun: record["dryRun"].optional?.bool() ?? false,
             acceptedAt: record["acceptedAt"].timeMilliseconds(),
             writtenAt: record["at"].timeMilliseconds(), part: part)
+        requestID = record["requestId"].optional?.name()
     }
 
     private static func laneNumbers(in value: JSONValue) -> [Int] {

@@ -17,6 +17,8 @@ package struct ScopeState: Sendable, Hashable {
     package var expiration: Int64
     /// The time at which the send was accepted, in milliseconds since 1970.
     package var acceptedAt: Int64
+    /// In a lane's row: whether the send may be dropped for a newer one, and ends the walks of older ones.
+    package var isConflatable = true
 
     package init(
         send: String, version: Int64, content: PushContent, priority: PushPriority, deadline: Int64,
@@ -55,6 +57,7 @@ extension JSONWriter {
         field("deadline", state.deadline)
         field("expiration", state.expiration)
         field("acceptedAt", state.acceptedAt)
+        field("conflate", state.isConflatable ? nil : false)
     }
 }
 
@@ -65,6 +68,7 @@ extension JSONObject {
             priority: self["priority"].pushPriority(), deadline: self["deadline"].seconds(),
             expiration: self["expiration"].seconds(), acceptedAt: self["acceptedAt"].timeMilliseconds())
         state.originalSend = self["origin"].optional?.name()
+        state.isConflatable = self["conflate"].optional?.bool() ?? true
         return state
     }
 }

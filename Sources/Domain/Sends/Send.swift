@@ -48,6 +48,12 @@ package struct Send: JSONRecord, Hashable {
     /// The only generation of the scope that the send applies to. So an automatic END cannot end the next
     /// generation.
     package var generation: Int64?
+    /// The version of the scope that the caller has seen. The planner refuses the send if the scope has a newer state.
+    package var ifVersion: Int64?
+    /// The id of the HTTP request that made the send, for people who compare logs.
+    package var requestID: String?
+    /// Nil if no request waits for the planner's reply.
+    package var replyTo: ReplyAddress?
 
     package init(
         id: String, app: String, group: String?, audience: Audience, content: PushContent,
@@ -90,6 +96,9 @@ package struct Send: JSONRecord, Hashable {
         writer.field("dryRun", isDryRun ? true : nil)
         writer.field("fingerprint", fingerprint)
         writer.field("generation", generation)
+        writer.field("ifVersion", ifVersion)
+        writer.field("requestId", requestID)
+        writer.field("replyTo", replyTo)
     }
 
     package init(from record: JSONObject) {
@@ -109,6 +118,9 @@ package struct Send: JSONRecord, Hashable {
         isDryRun = record["dryRun"].optional?.bool() ?? false
         fingerprint = record["fingerprint"].optional?.name()
         generation = record["generation"].optional?.version()
+        ifVersion = record["ifVersion"].optional?.version()
+        requestID = record["requestId"].optional?.name()
+        replyTo = record["replyTo"].optional?.replyAddress()
         if !record["audience"].isMissing, let problem { record["audience"].report(problem) }
     }
 

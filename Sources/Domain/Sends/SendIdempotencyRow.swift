@@ -11,10 +11,19 @@ package struct SendIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     package var fingerprint: String
     /// The timestamp of the row's record, in milliseconds since 1970.
     package var writtenAt: Int64
+    /// The verdict on the first request, which a repetition gets as well.
+    package var verdict: ProgressRecord.PlannerVerdict
+    /// The version that the first request got, or 0.
+    package var version: Int64
 
-    package init(fingerprint: String, writtenAt: Int64) {
+    package init(
+        fingerprint: String, writtenAt: Int64, verdict: ProgressRecord.PlannerVerdict = .planned,
+        version: Int64 = 0
+    ) {
         self.fingerprint = fingerprint
         self.writtenAt = writtenAt
+        self.verdict = verdict
+        self.version = version
     }
 
     /// Returns `/app/send`, with the send's id. It cannot equal a group's key, because no app has an empty name.
@@ -28,9 +37,14 @@ package struct SendIdempotencyRow: JSONRecord, IdempotencyRow, Hashable {
     package func write(to writer: inout JSONWriter) {
         writer.field("fingerprint", fingerprint)
         writer.field("at", writtenAt)
+        writer.field("verdict", verdict == .planned ? nil : verdict.rawValue)
+        writer.field("version", version == 0 ? nil : version)
     }
 
     package init(from record: JSONObject) {
-        self.init(fingerprint: record["fingerprint"].name(), writtenAt: record["at"].timeMilliseconds())
+        self.init(
+            fingerprint: record["fingerprint"].name(), writtenAt: record["at"].timeMilliseconds(),
+            verdict: record["verdict"].optional?.choice(of: ProgressRecord.PlannerVerdict.self) ?? .planned,
+            version: record["version"].optional?.version() ?? 0)
     }
 }

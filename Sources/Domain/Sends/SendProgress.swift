@@ -13,6 +13,8 @@ package struct SendProgress: Sendable {
     /// The number of other bodies with the same idempotency key, which were not carried out.
     package private(set) var conflictCount = 0
     package private(set) var isDryRun = false
+    /// The id of the HTTP request that made the send.
+    package private(set) var requestID: String?
     /// The time at which the gateway accepted the send, in milliseconds since 1970.
     package private(set) var acceptedAt: Int64?
     /// The time of the newest record, in milliseconds since 1970.
@@ -31,6 +33,7 @@ package struct SendProgress: Sendable {
         }
         acceptedAt = send.acceptedAt
         isDryRun = send.isDryRun
+        requestID = send.requestID
         self.dueAt = dueAt
     }
 
@@ -38,11 +41,13 @@ package struct SendProgress: Sendable {
     package mutating func add(_ progress: ProgressRecord) {
         key = progress.key
         isDryRun = progress.isDryRun
+        requestID = requestID ?? progress.requestID
         acceptedAt = acceptedAt ?? progress.acceptedAt
         lastWrittenAt = max(lastWrittenAt ?? 0, progress.writtenAt)
         switch progress.part {
         case .planner(let part): add(part)
         case .lanes(let numbers, let tally): for number in numbers { laneTallies[number] = tally }
+        case .schedule: break
         }
     }
 
@@ -80,6 +85,9 @@ package struct SendProgress: Sendable {
     package var expanded: Int { laneTallies.values.reduce(0) { $0 + $1.expanded } }
     /// The number of tokens that did not become jobs, because a newer send replaced this one.
     package var dropped: Int { laneTallies.values.reduce(0) { $0 + $1.dropped } }
+    /// The number of lanes in which an END ended the walk of a start before it had visited all recipients. `targeted`
+    /// does not include the recipients that were not visited.
+    package var partlyVisitedLanes: Int { laneTallies.values.count { $0.hasEndedEarly } }
 
     /// Writes the number of jobs by system version, as a member of an answer. Unreported versions count as
     /// `unknown`.
@@ -118,7 +126,8 @@ package struct SendProgress: Sendable {
         switch plannerPart.verdict {
         case .planned, .stopping, .cancelRefused: return laneTallies.count >= plannerPart.laneCount
         case .held: return false
-        case .superseded, .conflict, .ended, .outdated, .expired, .refused, .unknownApp, .cancelled:
+        case .superseded, .conflict, .newerState, .ended, .outdated, .expired, .refused, .unknownApp,
+            .cancelled:
             return true
         }
     }

@@ -80,6 +80,9 @@ extension TopicLayout {
         comparison.require(
             .deleteRetention,
             toBeAtLeast: required.cleanup.isCompacting ? Self.deleteRetentionMilliseconds : nil)
+        comparison.require(
+            .compactionLag,
+            toBeAtMost: required.cleanup.isCompacting ? TopicRequirements.compactionLagMilliseconds : nil)
         comparison.require(.recordBytes, toBeAtLeast: required.recordBytesMax.map(Int64.init))
         comparison.require(.insyncReplicas, toBeAtLeast: replicas > 2 ? Self.insyncReplicasMin : nil)
         if required.isStampedByCluster {
@@ -116,6 +119,14 @@ private struct TopicComparison {
             actual = actual.split { $0 == "," || $0 == " " }.sorted().joined(separator: ",")
         }
         if actual != required { add(property, actual: actual, required: required, setting: required) }
+    }
+
+    /// Adds a value above the maximum. A nil maximum requires nothing.
+    mutating func require(_ property: TopicMismatch.Property, toBeAtMost maximum: Int64?) {
+        guard let maximum else { return }
+        let text = configuration[property.rawValue] ?? "none"
+        if let actual = Int64(text), actual <= maximum { return }
+        add(property, actual: text, required: "at most \(maximum)", setting: String(maximum))
     }
 
     /// Adds a value below the minimum. A nil minimum requires nothing.

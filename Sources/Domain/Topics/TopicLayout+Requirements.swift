@@ -27,6 +27,7 @@ extension TopicLayout {
         switch topic {
         case .catalog: return compacted(partitions: 1)
         case .installations, .registry, .groups, .timers: return compacted(partitions: lanes)
+        case .auditSends: return retained(forMilliseconds: 30 * Self.day)
         case .events, .deadLetters:
             return retained(
                 forMilliseconds: 30 * Self.day,
@@ -51,6 +52,14 @@ extension TopicLayout {
     /// Whether the topic keeps the newest record of each key.
     package func isCompacted(_ topic: TopicName) -> Bool { requirements(of: topic).cleanup.isCompacting }
 
+    /// The time for which a record can be read after it was written or, in a compacted topic, after its key was
+    /// deleted. Kafka then deletes it with its segment.
+    package func retentionMilliseconds(of topic: TopicName) -> Int64 {
+        let cleanup = requirements(of: topic).cleanup
+        return cleanup.retentionMilliseconds
+            ?? TopicRequirements.compactionLagMilliseconds + Self.deleteRetentionMilliseconds
+    }
+
     /// Whether the topic's records are deleted at an age.
     package func isDeletedByTime(_ topic: TopicName) -> Bool {
         requirements(of: topic).cleanup.retentionMilliseconds != nil
@@ -65,7 +74,7 @@ extension TopicName {
             .jobsUrgent, .jobs, .sendsTimed, .subscriptions, .schedulesAuto, .timers, .replies:
             true
         case .catalog, .reports, .sends, .superseded, .jobsLater5s, .jobsLater2m, .receipts, .schedules,
-            .members, .audit, .deadLetters:
+            .members, .audit, .auditSends, .deadLetters:
             false
         }
     }

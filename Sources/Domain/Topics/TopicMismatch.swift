@@ -9,6 +9,7 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case cleanup = "cleanup.policy"
         case retention = "retention.ms"
         case deleteRetention = "delete.retention.ms"
+        case compactionLag = "max.compaction.lag.ms"
         case recordBytes = "max.message.bytes"
         case timestamps = "message.timestamp.type"
         case insyncReplicas = "min.insync.replicas"
@@ -30,7 +31,8 @@ package struct TopicMismatch: Sendable, Hashable, CustomStringConvertible {
         case .partitions:
             "topic \(topic) has \(actual) partitions, \(required) are needed; a topic's partitions are fixed once "
                 + "it is created: set topics.lanes to the cluster's number, or choose another topics.prefix"
-        case .cleanup, .retention, .deleteRetention, .recordBytes, .timestamps, .insyncReplicas:
+        case .cleanup, .retention, .deleteRetention, .compactionLag, .recordBytes, .timestamps,
+            .insyncReplicas:
             "topic \(topic) has \(property.rawValue) \(actual), \(required) is needed; "
                 + "fix it with `flotilla topics alter`, or with your cluster's own tool: \(command)"
         }

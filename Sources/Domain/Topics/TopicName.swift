@@ -54,6 +54,8 @@ package enum TopicName: String, Sendable, CaseIterable {
     case members
     /// Changes of objects, with the person or API key that made them.
     case audit
+    /// Accepted and cancelled sends, with the API key that made the request.
+    case auditSends = "audit.sends"
     /// Records that a stage could not use, and the reasons.
     case deadLetters = "dead-letters"
 }

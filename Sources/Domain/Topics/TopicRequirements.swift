@@ -34,6 +34,9 @@ struct TopicRequirements: Sendable, Hashable {
     /// The time after which the newest segment of a compacted topic is closed: one day. Only a closed segment is
     /// compacted, so a restore then reads few outdated records.
     static let compactedSegmentMilliseconds: Int64 = 86_400_000
+    /// The time after which a compacted topic has deleted the earlier records of a key: seven days. Without it, a
+    /// quiet partition keeps the records of an erased user for ever.
+    static let compactionLagMilliseconds: Int64 = 7 * 86_400_000
     /// The value of `message.timestamp.type` with which the cluster stamps the records.
     static let clusterTimestamps = "LogAppendTime"
 
@@ -57,6 +60,7 @@ struct TopicRequirements: Sendable, Hashable {
         if cleanup.isCompacting {
             settings["delete.retention.ms"] = String(TopicLayout.deleteRetentionMilliseconds)
             settings["segment.ms"] = String(Self.compactedSegmentMilliseconds)
+            settings["max.compaction.lag.ms"] = String(Self.compactionLagMilliseconds)
         }
         if let recordBytesMax { settings["max.message.bytes"] = String(recordBytesMax) }
         if isStampedByCluster { settings["message.timestamp.type"] = Self.clusterTimestamps }

@@ -27,6 +27,20 @@ package enum Base64URL {
         }
     }
 
+    /// Returns the text in the standard alphabet with padding (RFC 4648, 4).
+    package static func standardText(of bytes: [UInt8]) -> String {
+        var text = Array(encode(bytes).utf8)
+        for index in text.indices {
+            switch text[index] {
+            case UInt8(ascii: "-"): text[index] = UInt8(ascii: "+")
+            case UInt8(ascii: "_"): text[index] = UInt8(ascii: "/")
+            default: break
+            }
+        }
+        while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Returns nil for text that `encode` does not make: other characters, padding, or nonzero bits at the
     /// end.
     package static func decode(_ text: String) -> [UInt8]? {

@@ -34,6 +34,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
     private let loop: EventLoop
     private let onOutcome: (ExchangeOutcome) -> Void
     private var connection: TCPConnection?
+    private let bodyBytesMax: Int
     private var parser = HTTPResponseParser()
     private var isAwaitingResponse = false
     /// Whether the connection has ended.
@@ -41,8 +42,13 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
     /// Fires at the deadline of the request. One timer serves all requests.
     private var timer: LoopTimer?
 
-    package init(host: String, port: Int, on loop: EventLoop, onOutcome: @escaping (ExchangeOutcome) -> Void)
-    {
+    /// - Parameter bodyBytesMax: The limit of an answer's body. A longer answer fails.
+    package init(
+        host: String, port: Int, on loop: EventLoop,
+        bodyBytesMax: Int = HTTPResponseParser.bodyBytesDefault,
+        onOutcome: @escaping (ExchangeOutcome) -> Void
+    ) {
+        self.bodyBytesMax = bodyBytesMax
         self.host = host
         self.port = port
         self.loop = loop
@@ -53,7 +59,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
     package func send(_ request: Request, deadline: Instant) {
         precondition(!isAwaitingResponse, "one request at a time")
         isAwaitingResponse = true
-        parser = HTTPResponseParser()
+        parser = HTTPResponseParser(bodyBytesMax: bodyBytesMax)
         let connection =
             connection
             ?? TCPConnection.connect(host: host, port: port, on: loop, deadline: deadline, delegate: self)

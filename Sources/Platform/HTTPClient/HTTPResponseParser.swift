@@ -7,10 +7,23 @@ package struct HTTPResponseParser {
         case malformed
     }
 
+    /// The handling of a body that is longer than the limit.
+    package enum LongBody {
+        /// The answer is malformed.
+        case malformed
+        /// The body is not read, because only the status matters. The answer is complete after its head.
+        case ignored
+    }
+
     /// The limit of the status line and the headers. A longer head is malformed.
     static let headBytesMax = 16 * 1024
-    /// The limit of `Content-Length`. A larger number is malformed.
-    static let bodyBytesMax = 4 << 20
+    /// The default limit of `Content-Length`.
+    package static let bodyBytesDefault = 4 << 20
+    /// The limit for the processes of a stage. The largest answer is a page of 5,000 events with the longest names.
+    package static let memberBodyBytesMax = 32 << 20
+
+    private let bodyBytesMax: Int
+    private let longBody: LongBody
 
     /// The bytes of the head so far, up to the empty line.
     private var head: [UInt8] = []
@@ -20,8 +33,15 @@ package struct HTTPResponseParser {
     /// The body's length by the head. Nil if the head has no `Content-Length`.
     private var contentLength: Int?
     private var body: [UInt8] = []
+    private var retryAfterSeconds: Int?
 
-    package init() {}
+    /// - Parameter longBody: The handling of a body that is longer than the limit.
+    package init(
+        bodyBytesMax: Int = HTTPResponseParser.bodyBytesDefault, longBody: LongBody = .malformed
+    ) {
+        self.bodyBytesMax = bodyBytesMax
+        self.longBody = longBody
+    }
 
     /// Parses the next piece of the answer.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer) -> ParseResult {
@@ -35,14 +55,18 @@ package struct HTTPResponseParser {
             }
         }
         guard let status else { return .needsMore }
-        guard let contentLength else {
-            return .complete(HTTPClientResponse(status: status, body: nil), keepsAlive: false)
+        guard let contentLength, contentLength <= bodyBytesMax else {
+            return .complete(response(status: status, body: nil), keepsAlive: false)
         }
         // Bytes after the body belong to no answer.
         guard unsafe remaining.count <= contentLength - body.count else { return .malformed }
         unsafe body.append(contentsOf: remaining)
         return body.count == contentLength
-            ? .complete(HTTPClientResponse(status: status, body: body), keepsAlive: keepsAlive) : .needsMore
+            ? .complete(response(status: status, body: body), keepsAlive: keepsAlive) : .needsMore
+    }
+
+    private func response(status: Int, body: [UInt8]?) -> HTTPClientResponse {
+        HTTPClientResponse(status: status, body: body, retryAfterSeconds: retryAfterSeconds)
     }
 
     /// Parses a complete head. Returns false if it is malformed. After the head of an interim answer (1xx)
@@ -72,10 +96,13 @@ package struct HTTPResponseParser {
             let value = parts[1].drop { $0 == " " || $0 == "\t" }
             switch parts[0].lowercased() {
             case "content-length":
-                guard let length = Int(value), (0...Self.bodyBytesMax).contains(length) else { return false }
+                guard let length = Int(value), length >= 0,
+                    length <= bodyBytesMax || longBody == .ignored
+                else { return false }
                 contentLength = length
             case "connection": if value.lowercased() == "close" { keepsAlive = false }
             case "transfer-encoding": isChunked = true
+            case "retry-after": retryAfterSeconds = Int(value).flatMap { $0 >= 0 ? $0 : nil }
             default: break
             }
         }

@@ -28,6 +28,8 @@ struct ConnectionDeadlines {
 
     /// The descriptor, or -1 after the library has closed it.
     var descriptor: Int32
+    /// The id of the current request, for an answer that the library can no longer send. Nil before the end of the head.
+    var requestID: String?
     private(set) var phase = RequestPhase.head
     /// The start of the phase, or the last check of the body's rate.
     private(set) var phaseStart: Instant
@@ -61,6 +63,7 @@ struct ConnectionDeadlines {
 
     /// Notes the end of a request.
     mutating func enterIdle(now: Instant) {
+        requestID = nil
         if descriptor >= 0 { enter(.idle(received: mhd_bytes_received(descriptor)), now: now) }
     }
 
@@ -114,7 +117,7 @@ struct ConnectionDeadlines {
     /// of input.
     mutating func cut(with refusal: HTTPRefusal?) {
         if descriptor >= 0 {
-            if let bytes = refusal?.bytes {
+            if let bytes = refusal?.bytes(withRequestID: requestID ?? RequestID.random()) {
                 _ = unsafe send(
                     descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
             }

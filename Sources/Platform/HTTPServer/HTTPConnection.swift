@@ -62,6 +62,7 @@ final class HTTPConnection {
             let newExchange = try HTTPExchange(
                 decoded: decoded, routes: serverState.routes, limits: serverState.limits)
             exchange = newExchange
+            deadlines.withLock { $0.requestID = newExchange.conventions.requestID }
             // The peer waits for `100 Continue` before it sends its body. It gets the answer at once instead.
             if case .answer = newExchange.state, newExchange.expectsContinue {
                 return answer(on: call.connection)
@@ -131,10 +132,19 @@ final class HTTPConnection {
         enterPhase(.sending)
         // The library copies the body, so the handler's is not kept until the copy was sent.
         exchange?.state = .sending
-        let response = reserveMemory(for: handlerResponse) ? handlerResponse : HTTPServerState.answersFull
+        let ownResponse = reserveMemory(for: handlerResponse) ? handlerResponse : HTTPServerState.answersFull
+        let response = exchange?.conventions.apply(to: ownResponse) ?? ownResponse
         serverState.metrics?.countAnswer(status: response.status)
+        noteAnswer(status: response.status)
         let closes = response.closesConnection || exchange?.closesConnection ?? true || serverState.isStopping
         return connection.queue(response, closesConnection: closes)
+    }
+
+    private func noteAnswer(status: Int) {
+        guard let onAnswer = serverState.onAnswer, let exchange else { return }
+        onAnswer(
+            HTTPAnswerNote(
+                requestID: exchange.conventions.requestID, route: exchange.route, status: status))
     }
 
     /// Reserves memory for the body of the answer. Returns false if the server's budget is used up. A short body

@@ -17,6 +17,10 @@ struct HTTPExchange {
     /// The request with the body so far. Nil if it was refused, and after a deferred handler has taken it.
     var request: HTTPRequest?
     var state: ExchangeState
+    /// The headers that follow from the answer's status.
+    let conventions: HTTPConventions
+    /// The method and pattern of the route, or nil without a route.
+    let route: String?
     let bodyBytesMax: Int
     let closesConnection: Bool
     /// Whether the peer waits for `100 Continue` before it sends the body.
@@ -37,19 +41,24 @@ struct HTTPExchange {
 
     init(decoded: RequestHead.DecodedHead, routes: HTTPRoutes, limits: HTTPLimits) throws(HTTPRefusal) {
         var request = decoded.request
+        var conventions = HTTPConventions(requestID: request.id)
         switch routes.match(request.method, segments: decoded.segments) {
         case .found(let route, let parameters):
             request.parameters = parameters
-            state = Self.initialState(for: route.handler, request: request)
+            state = Self.initialState(for: route.handler, request: request, conventions: &conventions)
+            self.route = route.pattern
             bodyBytesMax = route.bodyBytesMax ?? limits.bodyBytesMax
         case .methodNotAllowed(let methods):
             state = .answer(Self.methodNotAllowed(supporting: methods))
+            route = nil
             bodyBytesMax = limits.bodyBytesMax
         case .notFound:
             state = .answer(
                 .error(status: 404, code: "not_found", message: "there is no resource at \(request.path)"))
             bodyBytesMax = limits.bodyBytesMax
+            route = nil
         }
+        self.conventions = conventions
         announcedBytes = decoded.framing.contentLength
         if let announcedBytes, announcedBytes - bodyBytesMax > Self.discardedBytesMax {
             throw .bodyTooLarge(max: bodyBytesMax)
@@ -61,19 +70,25 @@ struct HTTPExchange {
 
     init(refused refusal: HTTPRefusal) {
         state = .answer(refusal.response)
+        conventions = HTTPConventions(requestID: RequestID.random())
+        route = nil
         bodyBytesMax = 0
         closesConnection = true
         expectsContinue = false
         announcedBytes = nil
     }
 
-    private static func initialState(for handler: HTTPRoutes.Handler, request: HTTPRequest) -> ExchangeState {
+    private static func initialState(
+        for handler: HTTPRoutes.Handler, request: HTTPRequest, conventions: inout HTTPConventions
+    ) -> ExchangeState {
         switch handler {
         case .immediate(let respond): return .respond(respond)
         case .deferred(let handle): return .handle(handle, keepsBody: true)
         case .admission(let admit):
             switch admit(request) {
-            case .admitted(let handle): return .handle(handle, keepsBody: true)
+            case .admitted(let limitHeaders, let handle):
+                conventions.limitHeaders = limitHeaders
+                return .handle(handle, keepsBody: true)
             case .refusedLater(let handle): return .handle(handle, keepsBody: false)
             case .refused(let response): return .answer(response)
             }

@@ -10,6 +10,13 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     package mutating func add(_ name: String, value: String) { lines.append((name, value)) }
 
+    /// Returns these lines and the lines of other names.
+    package func adding(_ others: HTTPHeaders) -> HTTPHeaders {
+        var headers = self
+        for line in others.lines where self[line.name] == nil { headers.add(line.name, value: line.value) }
+        return headers
+    }
+
     /// Returns the first value of this name.
     package subscript(_ name: String) -> String? { lines.first { Self.equal($0.name, name) }?.value }
 

@@ -18,12 +18,13 @@ struct HTTPRefusal: Error, Equatable {
     }
 
     /// The whole answer as bytes, for a connection on which libmicrohttpd can no longer answer.
-    var bytes: [UInt8] {
+    func bytes(withRequestID id: String) -> [UInt8] {
         let body = response.body
         let head = """
             HTTP/1.1 \(status) \(Self.reasonPhrase(for: status))\r
             Content-Type: application/json\r
             Content-Length: \(body.count)\r
+            \(RequestID.headerName): \(id)\r
             Connection: close\r
             \r
 

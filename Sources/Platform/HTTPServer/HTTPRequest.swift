@@ -12,6 +12,8 @@ package struct HTTPRequest: Sendable {
     package internal(set) var body: [UInt8] = []
     /// The peer's address without the port.
     package let peer: String
+    /// The id in the answer's header `X-Request-Id`: the client's id if it is valid, otherwise a random one.
+    package internal(set) var id = RequestID.random()
 
     /// Returns the first query field of this name.
     package func query(named name: String) -> String? { query.first { $0.name == name }?.value }

@@ -24,25 +24,36 @@ package struct HTTPResponse: Sendable {
             status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
     }
 
-    /// Returns an error as `{"error":{"code":…,"message":…}}`. The code is stable and for programs; the
-    /// message has the remedy. The field, if present, is the path of the wrong value in the body.
+    /// Returns an error as `{"error":{"code":…,"message":…},"problems":[…]}`, with the error as the only problem. The code
+    /// is stable and for programs; the message has the remedy. The field, if present, is the path of the wrong value in
+    /// the body, or the name of a parameter.
     package static func error(
         status: Int, code: String, message: String, field: String? = nil
     ) -> HTTPResponse {
         var json = JSONWriter(capacity: 256)
         json.beginObject()
         json.name("error")
+        writeProblem(to: &json, code: code, message: message, field: field ?? "")
+        json.name("problems")
+        json.beginArray()
+        writeProblem(to: &json, code: code, message: message, field: field ?? "")
+        json.endArray()
+        json.endObject()
+        return .json(json.bytes, status: status)
+    }
+
+    private static func writeProblem(
+        to json: inout JSONWriter, code: String, message: String, field: String
+    ) {
         json.beginObject()
         json.name("code")
         json.value(code)
         json.name("message")
         json.value(message)
-        if let field, !field.isEmpty {
+        if !field.isEmpty {
             json.name("field")
             json.value(field)
         }
         json.endObject()
-        json.endObject()
-        return .json(json.bytes, status: status)
     }
 }

@@ -17,6 +17,8 @@ package struct HTTPRoutes: Sendable {
     }
 
     struct Route: Sendable {
+        /// The method and the pattern of the path, such as `GET /v1/sends/{id}`.
+        let pattern: String
         let handler: Handler
         /// Nil means `HTTPLimits.bodyBytesMax`.
         let bodyBytesMax: Int?
@@ -50,7 +52,7 @@ package struct HTTPRoutes: Sendable {
         _ method: HTTPMethod, path pattern: String, bodyBytesMax: Int? = nil,
         respond: @escaping ImmediateHandler
     ) {
-        add(method, path: pattern, route: Route(handler: .immediate(respond), bodyBytesMax: bodyBytesMax))
+        add(method, path: pattern, handler: .immediate(respond), bodyBytesMax: bodyBytesMax)
     }
 
     /// Adds a handler that waits, such as for Kafka's acknowledgement of a record.
@@ -58,7 +60,7 @@ package struct HTTPRoutes: Sendable {
         _ method: HTTPMethod, path pattern: String, bodyBytesMax: Int? = nil,
         handle: @escaping DeferredHandler
     ) {
-        add(method, path: pattern, route: Route(handler: .deferred(handle), bodyBytesMax: bodyBytesMax))
+        add(method, path: pattern, handler: .deferred(handle), bodyBytesMax: bodyBytesMax)
     }
 
     /// Adds a handler that decides from the head. It can refuse a request before its body uses memory.
@@ -66,7 +68,7 @@ package struct HTTPRoutes: Sendable {
         _ method: HTTPMethod, path pattern: String, bodyBytesMax: Int? = nil,
         admit: @escaping AdmissionHandler
     ) {
-        add(method, path: pattern, route: Route(handler: .admission(admit), bodyBytesMax: bodyBytesMax))
+        add(method, path: pattern, handler: .admission(admit), bodyBytesMax: bodyBytesMax)
     }
 
     /// Adds an async handler, for rare calls of people. Each call needs a task.
@@ -79,9 +81,13 @@ package struct HTTPRoutes: Sendable {
         }
     }
 
-    private mutating func add(_ method: HTTPMethod, path pattern: String, route: Route) {
+    private mutating func add(
+        _ method: HTTPMethod, path pattern: String, handler: Handler, bodyBytesMax: Int?
+    ) {
         precondition(pattern.hasPrefix("/"), "a pattern begins with /: \(pattern)")
-        patterns.append("\(method.rawValue) \(pattern)")
+        let route = Route(
+            pattern: "\(method.rawValue) \(pattern)", handler: handler, bodyBytesMax: bodyBytesMax)
+        patterns.append(route.pattern)
         var node = 0
         var names: [String] = []
         for segment in pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {

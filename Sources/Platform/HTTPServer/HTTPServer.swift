@@ -25,13 +25,16 @@ package import Telemetry
 
     /// Binds and starts to serve. An empty host or `*` means every address.
     ///
-    /// - Parameter name: The listener's name in metrics.
+    /// - Parameters:
+    ///   - name: The listener's name in metrics.
+    ///   - onAnswer: Receives a note about each answer, on the server's threads. It must not block.
     package init(
         name: String, host: String, port: Int, limits: HTTPLimits = HTTPLimits(), routes: HTTPRoutes,
-        metrics: Metrics? = nil
+        metrics: Metrics? = nil, onAnswer: (@Sendable (HTTPAnswerNote) -> Void)? = nil
     ) throws {
         let httpMetrics = metrics.map { HTTPMetrics(metrics: $0, listener: name) }
-        state = HTTPServerState(routes: routes, limits: limits, metrics: httpMetrics)
+        state = HTTPServerState(
+            routes: routes, limits: limits, metrics: httpMetrics, onAnswer: onAnswer)
         httpMetrics?.registerGauges(
             connections: { [weak state] in state?.connectionCount ?? 0 },
             bodyBytes: { [weak state] in state?.bodyBudget.reservedBytes ?? 0 },

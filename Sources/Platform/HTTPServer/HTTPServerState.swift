@@ -13,7 +13,7 @@ final class HTTPServerState: Sendable {
     }
 
     static let tooSlow = HTTPResponse.error(
-        status: 503, code: "too_slow", message: "the answer took too long; try again")
+        status: 503, code: "answer_too_slow", message: "the answer took too long; try again")
     static let stopping = HTTPResponse.error(
         status: 503, code: "stopping", message: "the server is stopping; try again")
 
@@ -35,9 +35,15 @@ final class HTTPServerState: Sendable {
     let routes: HTTPRoutes
     let limits: HTTPLimits
     let metrics: HTTPMetrics?
+    /// Receives a note about each answer, on the server's threads.
+    let onAnswer: (@Sendable (HTTPAnswerNote) -> Void)?
     private let state = TracedLock(ConnectionsState())
 
-    init(routes: HTTPRoutes, limits: HTTPLimits, metrics: HTTPMetrics?) {
+    init(
+        routes: HTTPRoutes, limits: HTTPLimits, metrics: HTTPMetrics?,
+        onAnswer: (@Sendable (HTTPAnswerNote) -> Void)? = nil
+    ) {
+        self.onAnswer = onAnswer
         self.routes = routes
         self.limits = limits
         bodyBudget = MemoryBudget(bytesMax: limits.bodiesBytesMax)

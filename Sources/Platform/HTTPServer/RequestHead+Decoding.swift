@@ -34,7 +34,7 @@ extension RequestHead {
         let target = try HTTPTarget(parsing: target)
         let request = HTTPRequest(
             method: method, path: target.path, query: target.query.map { ($0.name, $0.value) },
-            headers: headers, peer: peer)
+            headers: headers, peer: peer, id: RequestID.id(in: headers))
         return DecodedHead(request: request, segments: target.segments, framing: framing)
     }
 

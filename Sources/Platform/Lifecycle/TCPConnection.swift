@@ -90,7 +90,9 @@ package final class TCPConnection: EventHandler, IterationHook {
         loop.preconditionOnLoop()
         let connection = TCPConnection(on: loop, options: options)
         connection.delegate = delegate
-        let connector = TCPConnector(host: host, port: port, on: loop, deadline: deadline) { result in
+        let connector = TCPConnector(
+            host: host, port: port, on: loop, deadline: deadline, addressProblem: options.addressProblem
+        ) { result in
             connection.connector = nil
             switch result {
             case .success(let descriptor): connection.adopt(descriptor)

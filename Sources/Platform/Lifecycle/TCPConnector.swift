@@ -23,6 +23,8 @@ final class TCPConnector: EventHandler {
     private let loop: EventLoop
     private let deadline: Instant
     private let resolve: Resolve
+    /// `TCPOptions.addressProblem`.
+    private let addressProblem: (@Sendable (SocketAddress) -> String?)?
     /// Receives the connected descriptor. Nil after the end.
     private var report: ((Result<Int32, ConnectFailure>) -> Void)?
     /// The addresses that were not tried yet.
@@ -40,6 +42,7 @@ final class TCPConnector: EventHandler {
     /// Creates a connector. The receiver of the connected descriptor must close it.
     init(
         host: String, port: Int, on loop: EventLoop, deadline: Instant,
+        addressProblem: (@Sendable (SocketAddress) -> String?)? = nil,
         resolve: @escaping Resolve = { Resolver.resolve(host: $0, port: $1, answer: $2) },
         report: @escaping (Result<Int32, ConnectFailure>) -> Void
     ) {
@@ -48,6 +51,7 @@ final class TCPConnector: EventHandler {
         self.loop = loop
         self.deadline = deadline
         self.resolve = resolve
+        self.addressProblem = addressProblem
         self.report = report
         timer = LoopTimer(on: loop) { [weak self] in self?.handleTimeout() }
     }
@@ -74,6 +78,11 @@ final class TCPConnector: EventHandler {
         guard report != nil else { return }
         switch result {
         case .success(let resolved):
+            if let problem = resolved.lazy.compactMap({ [addressProblem] in addressProblem?($0) }).first {
+                return finish(
+                    with: .failure(
+                        ConnectFailure(description: "must not connect to \(host):\(port): \(problem)")))
+            }
             addresses = Self.interleaved(resolved)[...]
             let remaining = max(0, deadline.nanoseconds - Instant.now().nanoseconds)
             delayNanoseconds = min(

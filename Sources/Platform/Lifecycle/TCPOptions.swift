@@ -17,6 +17,10 @@ package struct TCPOptions: Sendable {
     /// Whether the delegate gets `inputDidEnd` after the peer's last byte. Otherwise the connection closes
     /// then.
     package var keepsOpenAfterInputEnds = false
+    /// Returns the reason why a connection to this address is forbidden, or nil if it is allowed. If any address of
+    /// the host is forbidden, no connection is made. The addresses are checked after each lookup, because a name can
+    /// get other addresses between a check and the connection.
+    package var addressProblem: (@Sendable (SocketAddress) -> String?)?
 
     package init() {}
 

@@ -6,6 +6,16 @@ internal import CSQLite
     let pointer: OpaquePointer
     let path: String
     let busyMilliseconds: Int
+    /// Called while a statement runs. The connection retains it for SQLite, which has only its address.
+    private var interruption: Interruption?
+    /// The operations of a statement between two calls: some 10 µs.
+    private static let operationsBetweenChecks: Int32 = 1000
+
+    private final class Interruption {
+        let isDue: () -> Bool
+
+        init(isDue: @escaping () -> Bool) { self.isDue = isDue }
+    }
 
     init(path: String, flags: Int32, busyMilliseconds: Int) throws(SQLiteError) {
         var opened: OpaquePointer?
@@ -26,6 +36,22 @@ internal import CSQLite
         unsafe sqlite3_busy_timeout(pointer, Int32(clamping: busyMilliseconds))
         // Statements cannot damage the structure of the file (SQLITE_DBCONFIG_DEFENSIVE).
         unsafe sqlite_defend(pointer)
+    }
+
+    /// Interrupts a running statement as soon as `isDue` returns true. The statement then throws
+    /// `SQLiteError.interrupted`.
+    func interruptStatements(when isDue: @escaping () -> Bool) {
+        let interruption = Interruption(isDue: isDue)
+        self.interruption = interruption
+        unsafe sqlite3_progress_handler(
+            pointer, Self.operationsBetweenChecks,
+            { context in unsafe SQLiteConnection.isInterrupted(context) },
+            Unmanaged.passUnretained(interruption).toOpaque())
+    }
+
+    private static func isInterrupted(_ context: UnsafeMutableRawPointer?) -> Int32 {
+        guard let context = unsafe context else { return 0 }
+        return unsafe Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue().isDue() ? 1 : 0
     }
 
     /// Runs statements without values. The text must never contain outside data.

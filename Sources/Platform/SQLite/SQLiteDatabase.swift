@@ -44,6 +44,12 @@ package final class SQLiteDatabase {
     /// Runs one or several statements without values, such as the creation of tables and indexes.
     package func execute(_ sql: String) throws(SQLiteError) { try connection.execute(sql) }
 
+    /// Interrupts a running statement as soon as `isDue` returns true, which SQLite asks every thousand operations.
+    /// The statement then throws `SQLiteError.interrupted`.
+    package func interruptStatements(when isDue: @escaping () -> Bool) {
+        connection.interruptStatements(when: isDue)
+    }
+
     /// Prepares a statement that can run many times.
     package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         try SQLiteStatement(sql: sql, connection: connection)

@@ -38,6 +38,16 @@ internal import CSQLite
     package borrowing func forEachRow(
         values: [SQLValue] = [], body: (borrowing SQLiteRow) -> Void
     ) throws(SQLiteError) {
+        try readRows(values: values) { row in
+            body(row)
+            return true
+        }
+    }
+
+    /// Passes the rows of the result to `body`, until it returns false.
+    package borrowing func readRows(
+        values: [SQLValue] = [], body: (borrowing SQLiteRow) -> Bool
+    ) throws(SQLiteError) {
         try bind(values)
         // A statement that is not reset keeps its snapshot of the file.
         defer { unsafe sqlite3_reset(pointer) }
@@ -46,7 +56,7 @@ internal import CSQLite
             let code = unsafe sqlite3_step(pointer)
             if code == SQLITE_DONE { return }
             guard code == SQLITE_ROW else { throw connection.error(forCode: code) }
-            body(row)
+            if !body(row) { return }
         }
     }
 

@@ -9,6 +9,9 @@ package struct HostPort: SettingValue, Hashable {
         self.port = port
     }
 
+    /// Whether only this machine can reach a listener at the address.
+    package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
     package static var typeDescription: String { "a host and a port, such as 127.0.0.1:9092 or [::1]:9092" }
 
     package init?(settingText: String) {

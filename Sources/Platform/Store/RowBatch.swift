@@ -67,6 +67,11 @@ package struct RowBatch: ~Copyable {
     /// Returns the offset of a row's key in the buffer. It is behind all rows that were added earlier.
     package func offset(at index: Int) -> Int { entries[index].start }
 
+    /// Whether no later change in a sorted batch has the same key.
+    package func isLastForKey(at index: Int) -> Bool {
+        index + 1 == count || key(at: index).compare(to: key(at: index + 1)) != 0
+    }
+
     private mutating func append(_ span: Span<UInt8>) {
         unsafe span.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }

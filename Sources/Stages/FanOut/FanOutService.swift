@@ -11,7 +11,7 @@ package final class FanOutService: LoopStage {
     package static let fileDescriptors = StageFileDescriptors(clients: 10, filesPerLane: 3)
     package static let topics: [TopicName] = [
         .catalog, .sends, .sendsTimed, .subscriptions, .groups, .superseded, .expansionsUrgent, .expansions,
-        .progress,
+        .progress, .replies,
         .schedulesAuto, .registry, .starts, .jobsUrgent, .jobs, .deadLetters,
     ]
 

@@ -1,3 +1,4 @@
+internal import Kafka
 package import Settings
 package import Store
 
@@ -35,7 +36,7 @@ package struct FanOutSettings: OperatorSettings {
     package var pageRowsAtStart = 10_000
     /// The most jobs on one sheet.
     package var jobsPerSheet = 256
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     package var viewLimits = EnvironmentLimits()
 
     package init() {}

@@ -20,6 +20,10 @@ package struct GatewayLimits: Sendable {
     package static let sendBytesMax = 5 << 19
     /// Field names in a body with a send. Beyond it the answer is 400.
     package static let sendFieldsMax = 4096
+    /// Sends in one batch. Beyond it the answer is 422, and nothing is stored.
+    package static let sendsPerBatchMax = 500
+    /// Field names in a body with a batch, over all its sends. Beyond it the answer is 400.
+    package static let batchFieldsMax = 128 * sendsPerBatchMax
     /// Bytes of a body that changes the catalog. Beyond it the answer is 413.
     package static let catalogBytesMax = 64 * 1024
     /// Characters of an idempotency key. Beyond it the answer is 422.
@@ -29,22 +33,45 @@ package struct GatewayLimits: Sendable {
 
     /// Waiting searches for sends by id (`SendLookup`). Each reads a topic. Beyond it the answer is 503.
     package static let lookupsWaitingMax = 100
+    /// The same of one key, apart for queries and for cancellations. Beyond it the answer is 503.
+    package static let lookupsPerCallerWaitingMax = 20
+    /// The threads of these searches.
+    package static let lookupThreads = 3
     /// Time for one search. Then the answer is 503, or it has the records that were read until then.
     package static let lookupMilliseconds = 3000
     /// Time for a call, with its wait for earlier searches. Then the answer is 503, and no search begins for it.
     package static let lookupCallMilliseconds = 10_000
     /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
-    package static let deadLetterCallsWaitingMax = 10
+    package static let deadLetterCallsWaitingMax = 20
+    /// The same of one app. Beyond it the answer is 503.
+    package static let deadLetterCallsPerAppWaitingMax = 10
+    /// The threads of these calls.
+    package static let deadLetterThreads = 2
     /// Time for the scheduler to reply to a stored command. Then the answer says that the command is under way.
     package static let schedulerReplyMilliseconds = 2000
+    /// Time for the planner to reply to a stored send with an idempotency key or with `ifVersion`. Then the answer is 202
+    /// without the verdict.
+    package static let plannerReplyMilliseconds = 500
     /// Waiting queries to the insight stage. Beyond it the answer is 503.
-    package static let queriesWaitingMax = 200
+    package static let queriesWaitingMax = 400
+    /// Waiting queries of one key to the insight stage. Beyond it the answer is 429.
+    package static let queriesPerKeyWaitingMax = 20
+    /// `Retry-After` of an answer of the insight stage with 429 or 503, in seconds.
+    package static let questionRetrySeconds = 2
     /// Time for one insight process to answer. Then the gateway asks another one.
     package static let queryAttemptMilliseconds = 5000
     /// Insight processes that the gateway asks one after the other.
     package static let queryAttemptsMax = 3
     /// Time for all of these attempts. Then the answer is 503.
     package static let queryMilliseconds = 10_000
+
+    /// Bodies of reports whose taps wait for the insight stage to name their sends. Beyond it the taps are stored
+    /// without a send.
+    package static let bodiesWithTapsWaitingMax = 100
+    /// Taps of one body for which the gateway asks. The other taps are stored without a send.
+    package static let tapsAskedPerBodyMax = 10
+    /// Time for these answers. Then the taps are stored with the sends that are known.
+    package static let tapMilliseconds = 1000
 
     // MARK: Rates of keys, addresses and installations
 

@@ -35,7 +35,7 @@ package final class GatewayService: Stage {
     package static let fileDescriptors = StageFileDescriptors(clients: 5)
     package static let topics: [TopicName] = [
         .catalog, .reports, .sends, .sendsTimed, .schedules, .replies, .timers, .progress, .audit,
-        .deadLetters, .members,
+        .auditSends, .deadLetters, .members, .superseded,
     ]
 
     private let settings: GatewaySettings
@@ -75,7 +75,9 @@ package final class GatewayService: Stage {
         if !parts.worker.hasStored {
             problems.append("nothing could be stored yet; check that Kafka has enough in-sync replicas")
         }
-        if !parts.replies.isReading { problems.append("the scheduler's replies cannot be read yet") }
+        if !parts.replies.isReading {
+            problems.append("the replies of scheduler and planner cannot be read yet")
+        }
         return problems
     }
 
@@ -89,6 +91,10 @@ package final class GatewayService: Stage {
             let routes = makeRoutes(to: background, context: context, metrics: metrics)
             let server = try serve(routes, context: context)
             running.set(RunningParts(server: server, background: background, routes: routes.patterns))
+            PlainTextListener.warn(
+                about: settings.listen,
+                remedy: "put a TLS proxy before the gateway, or use a private network",
+                log: context.log)
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -108,14 +114,17 @@ package final class GatewayService: Stage {
             environment.cluster.makeQueries(log: context.log, metrics: context.metrics),
             topic: environment.layout.name(of: .reports))
         undo.append { kafkaHealth.stop() }
+        let relay = try InsightRelay(
+            cluster: environment.cluster, layout: environment.layout, context: context)
+        undo.append { relay.stop() }
         let writer = try ReportWriter(
             environment.cluster.settings, topic: environment.layout.name(of: .reports),
             sealingKeys: environment.sealingKeys, limits: settings.limits, rates: rates,
             pendingLimit: pendingLimit, context: context, metrics: metrics, clock: clock,
-            kafkaHealth: kafkaHealth)
+            findTapOrigin: { relay.findTapOrigin(app: $0, tap: $1, then: $2) }, kafkaHealth: kafkaHealth)
         undo.append { await writer.stop(by: .now()) }
         let worker = try RequestWorker(
-            environment, limits: settings.limits, pendingLimit: pendingLimit, context: context,
+            environment, limits: settings.limits, pendingLimit: pendingLimit, rates: rates, context: context,
             metrics: metrics, clock: clock, kafkaHealth: kafkaHealth)
         undo.append { await worker.stop(by: .now()) }
         let lookup = try SendLookup(
@@ -123,8 +132,6 @@ package final class GatewayService: Stage {
         undo.append { lookup.stop() }
         let deadLetters = try DeadLetterService(in: environment, log: context.log)
         undo.append { deadLetters.stop() }
-        let relay = try InsightRelay(in: environment, context: context)
-        undo.append { relay.stop() }
         let replies = try ReplyReader(environment, context: context) { worker.handle($0) }
         undo.append { replies.stop() }
         return BackgroundParts(
@@ -151,8 +158,10 @@ package final class GatewayService: Stage {
         ).add(to: &routes)
         InsightEndpoint(authorization: authorization, relay: relay).add(to: &routes)
         SchedulesEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
-        UsersEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        UsersEndpoint(authorization: authorization, worker: worker, layout: environment.layout).add(
+            to: &routes)
         CatalogEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        WebhooksEndpoint(authorization: authorization, worker: worker).add(to: &routes)
         NetmeraEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
         DeadLettersEndpoint(authorization: authorization, service: parts.deadLetters).add(to: &routes)
         SessionEndpoint(
@@ -171,7 +180,22 @@ package final class GatewayService: Stage {
             2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readToEndMillisecondsMax + 5000
         return try HTTPServer(
             name: Self.name, host: settings.listen.host, port: settings.listen.port, limits: http,
-            routes: routes, metrics: context.metrics)
+            routes: routes, metrics: context.metrics
+        ) { [log = context.log] note in Self.log(note, to: log) }
+    }
+
+    /// Logs an answer that reports a failure, so that a caller's `X-Request-Id` leads to its cause. Equal warnings are
+    /// limited, and successes are not logged.
+    private static func log(_ note: HTTPAnswerNote, to log: Log) {
+        let fields = [
+            LogField.field("requestId", note.requestID), .field("route", note.route ?? "none"),
+            .field("status", note.status),
+        ]
+        switch note.status {
+        case 500...: log.warning("a request failed", fields[0], fields[1], fields[2])
+        case 400...: log.debug("a request was refused", fields[0], fields[1], fields[2])
+        default: break
+        }
     }
 
     package func stop(by deadline: Instant) async {

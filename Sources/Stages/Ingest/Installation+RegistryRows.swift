@@ -88,7 +88,7 @@ extension Installation {
     var profileRow: ProfileRow? {
         guard let updatedAt = profileUpdatedAt else { return nil }
         return ProfileRow(
-            tags: tags?.value ?? [], attributes: attributes?.value,
+            tags: tags?.value, attributes: attributes?.value,
             locale: locale?.value,
             timeZone: timeZone?.value, os: os?.value, appBuild: appBuild?.value,
             updatedAt: updatedAt)

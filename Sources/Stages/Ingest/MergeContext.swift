@@ -66,7 +66,7 @@ struct MergeContext {
 
     mutating func appendEvent(
         _ code: Event.Code, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
-        tokenHash: String? = nil, cause: Event.Cause? = nil, scheduleID: String? = nil,
+        tokenHash: String? = nil, cause: Event.Cause? = nil, sendID: String? = nil, scheduleID: String? = nil,
         scheduleName: String? = nil
     ) {
         var id: String?
@@ -77,7 +77,8 @@ struct MergeContext {
             Event(
                 code, app: installation.app, environment: installation.environment?.value, installation: id,
                 user: user, attributesType: attributesType, activity: activity, group: group,
-                tokenHash: tokenHash, cause: cause, scheduleID: scheduleID, scheduleName: scheduleName,
+                tokenHash: tokenHash, cause: cause, sendID: sendID, scheduleID: scheduleID,
+                scheduleName: scheduleName,
                 eventTime: time.event, receivedAt: time.received))
     }
 }

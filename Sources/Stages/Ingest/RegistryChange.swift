@@ -131,7 +131,8 @@ extension TokenRow {
 
 extension ProfileRow {
     fileprivate func isSpelled(as old: ProfileRow) -> Bool {
-        tags.isExactlyEqual(to: old.tags) && locale.isExactlyEqual(to: old.locale)
+        (tags == nil) == (old.tags == nil)
+            && (tags ?? []).isExactlyEqual(to: old.tags ?? []) && locale.isExactlyEqual(to: old.locale)
             && timeZone.isExactlyEqual(to: old.timeZone)
             && os.isExactlyEqual(to: old.os) && appBuild.isExactlyEqual(to: old.appBuild)
     }

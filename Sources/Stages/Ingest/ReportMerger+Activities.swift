@@ -73,8 +73,8 @@ extension ReportMerger {
         let activity = context.installation.activities.first { $0.id.isExactlyEqual(to: id) }
         context.appendEvent(
             .tap, attributesType: activity?.type?.value ?? report.attributesType, activity: id,
-            group: activity?.group?.value ?? report.group, scheduleID: report.scheduleID,
-            scheduleName: report.scheduleName)
+            group: activity?.group?.value ?? report.group, sendID: report.sendID,
+            scheduleID: report.scheduleID, scheduleName: report.scheduleName)
     }
 
     /// Merges the request of the phone to start no activity of a type on it.

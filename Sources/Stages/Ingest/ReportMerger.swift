@@ -134,6 +134,20 @@ package final class ReportMerger {
             installation: context.installation, changes: changes, events: context.events, mustBeWritten: true)
     }
 
+    // MARK: Erasure
+
+    /// Erases users from an installation. Returns nil if nothing changes.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    package func erase(_ erasures: ErasedUsers, from installation: Installation, now: Int64)
+        -> MergedInstallation?
+    {
+        guard var erased = erasures.erasing(from: installation) else { return nil }
+        erased.prune(at: now, for: app)
+        let changes = RegistryChange.between(installation, and: erased, affectedRows: .all, merger: self)
+        return MergedInstallation(installation: erased, changes: changes, events: [], mustBeWritten: true)
+    }
+
     // MARK: Time
 
     /// Applies the passage of time and the erasures of users to an installation. Returns nil if nothing changes.

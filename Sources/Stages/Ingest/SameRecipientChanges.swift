@@ -184,7 +184,8 @@ extension Installation {
 
     /// Whether the profiles are equal except for their times.
     fileprivate func hasSameProfile(as old: Installation) -> Bool {
-        (tags?.value ?? []).isExactlyEqual(to: old.tags?.value ?? [])
+        (tags == nil) == (old.tags == nil)
+            && (tags?.value ?? []).isExactlyEqual(to: old.tags?.value ?? [])
             && attributes?.value == old.attributes?.value
             && (locale?.value).isExactlyEqual(to: old.locale?.value)
             && (timeZone?.value).isExactlyEqual(to: old.timeZone?.value)

@@ -13,6 +13,8 @@ package struct InsightQuery: JSONRecord, Hashable {
 
     package enum Kind: String, CaseIterable, Sendable {
         case report
+        /// The time of acceptance of a send, for the gateway's search. No person asks it.
+        case locate
         case sends
         case groups
         case group
@@ -23,6 +25,10 @@ package struct InsightQuery: JSONRecord, Hashable {
         case eventCounts
         case audit
         case fleet
+        /// The part of `fleet` that is about the app, for keys that may not see the whole installation.
+        case fleetOfApp
+        /// The send and the schedule behind the newest push to an activity, for a tap.
+        case tapOrigin
     }
 
     /// The maximum number of query parameters. More make the record invalid.
@@ -40,13 +46,19 @@ package struct InsightQuery: JSONRecord, Hashable {
 
     package var name: Kind
     package var app: String
+    /// The API key that asks, so that each key gets a fair share: the app and the key's id.
+    package var caller: String
     /// The id in the request's path.
     package var id: String?
     package var parameters: [Parameter]
 
-    package init(_ name: Kind, app: String, id: String? = nil, parameters: [Parameter] = []) {
+    /// - Parameter key: The id of the API key, or nil for the app itself.
+    package init(
+        _ name: Kind, app: String, key: String? = nil, id: String? = nil, parameters: [Parameter] = []
+    ) {
         self.name = name
         self.app = app
+        caller = key.map { "\(app)/\($0)" } ?? app
         self.id = id
         self.parameters = parameters
     }
@@ -54,6 +66,7 @@ package struct InsightQuery: JSONRecord, Hashable {
     package func write(to writer: inout JSONWriter) {
         writer.field("name", name.rawValue)
         writer.field("app", app)
+        writer.field("caller", caller)
         writer.field("id", id)
         writer.name("parameters")
         writer.beginArray()
@@ -68,6 +81,7 @@ package struct InsightQuery: JSONRecord, Hashable {
         self.init(
             record["name"].choice(of: Kind.self) ?? .report, app: record["app"].appID(),
             id: record["id"].optional?.string())
+        if let caller = record["caller"].optional?.string() { self.caller = caller }
         var elements = record["parameters"].array(countMax: 2 * Self.parametersMax)
         while let name = elements.next(), let value = elements.next() {
             parameters.append(Parameter(name: name.string(), value: value.string()))

@@ -20,7 +20,10 @@ final class MemberConnection {
     init(to member: Member, on loop: EventLoop) {
         let handler = OutcomeHandler()
         self.handler = handler
-        http = HTTPClientConnection(host: member.host, port: member.port, on: loop) { outcome in
+        http = HTTPClientConnection(
+            host: member.host, port: member.port, on: loop,
+            bodyBytesMax: HTTPResponseParser.memberBodyBytesMax
+        ) { outcome in
             let onOutcome = handler.onOutcome
             handler.onOutcome = nil
             onOutcome?(outcome)

@@ -1,3 +1,4 @@
+internal import Kafka
 package import Settings
 package import Store
 
@@ -18,7 +19,7 @@ package struct SchedulerSettings: OperatorSettings {
     /// The most bytes of these timers. Above it the loop stops reading orders.
     package var overlayBytesMax = 16 << 20
     /// The time after which the group gives up a silent process.
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     /// The limits of each view's file.
     package var viewLimits = EnvironmentLimits()
 

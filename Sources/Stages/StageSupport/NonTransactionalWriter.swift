@@ -8,7 +8,7 @@ package import Topics
 /// Pinned to the loop's thread.
 package final class NonTransactionalWriter {
     /// The longest wait for acknowledgements, and for space in a full queue. After this time the batch is read again.
-    /// The loop does not poll its group meanwhile, so the limit is a fifth of the usual session.
+    /// The loop does not poll its group meanwhile, so the limit is a ninth of the usual session.
     package static let waitMillisecondsMax = 2000
     /// The time after which the producer gives up on a record.
     private static let deliveryMillisecondsMax = 10_000

@@ -64,9 +64,20 @@ package struct StageEnvironment: Sendable {
         requestCatalogRefresh(then)
     }
 
-    /// Returns the Kafka identity of a stage's loop: the id of its group member and of its transactions.
+    /// Returns the Kafka identity of a stage's loop: the id of its transactions, and the beginning of its member's name.
     package func identity(of stage: String, loop: Int = 0) -> String {
         slot.identity(stage: stage, loop: loop)
+    }
+
+    /// Returns the membership of a stage's loop in a group: static, so that a restarted process keeps its partitions.
+    ///
+    /// - Parameter group: the name of the group, without the prefix.
+    package func membership(
+        of stage: String, loop: Int = 0, in group: String, reading subscription: TopicSubscription
+    ) -> ConsumerOptions.Membership {
+        .group(
+            layout.prefix + group, instanceID: subscription.memberName(of: identity(of: stage, loop: loop)),
+            topics: subscription.topics.map(layout.name))
     }
 
     /// Returns the directory of a stage's views.

@@ -30,7 +30,7 @@ struct ScheduleBodyTests {
 
     /// Returns the command that a decision sends to the scheduler.
     private func command(of decision: RequestDecision) throws -> ScheduleCommand {
-        guard case .askScheduler(let question) = decision else { throw JudgedSends.NotStored() }
+        guard case .askStage(let question) = decision else { throw JudgedSends.NotStored() }
         let record = question.records(replyTo: nil).last
         let command = try ScheduleCommand.decode(record?.value ?? [], with: JSONReader())
         #expect(command.key == record?.key && record?.destination == .schedules)
@@ -192,10 +192,10 @@ struct ScheduleBodyTests {
         let secret = UserProofSettings.Secret(createdAt: 0, sealed: "s")
         let cases: [(proof: UserProofSettings?, isAllowed: Bool, expected: [String])] = [
             (nil, false, [" schedules_need_proof"]), (nil, true, []),
-            (.init(isRequired: false, secrets: [secret]), false, [" schedules_need_proof"]),
-            (.init(isRequired: false, secrets: [secret]), true, []),
+            (.init(requirement: .optional, secrets: [secret]), false, [" schedules_need_proof"]),
+            (.init(requirement: .optional, secrets: [secret]), true, []),
             // Without a secret no proof can be checked.
-            (.init(isRequired: true, secrets: []), false, [" schedules_need_proof"]),
+            (.init(requirement: .any, secrets: []), false, [" schedules_need_proof"]),
         ]
         for (proof, isAllowed, expected) in cases {
             var fixture = fixture
@@ -210,7 +210,7 @@ struct ScheduleBodyTests {
             }
         }
         var fixture = fixture
-        fixture.app.userProof = .init(isRequired: true, secrets: [secret])
+        fixture.app.userProof = .init(requirement: .any, secrets: [secret])
         let body = fixture.context(Self.teak, as: .report)
         #expect(problems { try decider.schedule(in: body) } == ["userProof user_proof_missing"])
     }
@@ -248,7 +248,7 @@ struct ScheduleBodyTests {
         #expect(try schedule(Self.teak, headers: ["Idempotency-Key": "l"]).id != first.id)
         for (role, count) in [(APIKey.Role.send, 2), (.report, 1)] {
             guard
-                case .askScheduler(let question) = try decider.schedule(
+                case .askStage(let question) = try decider.schedule(
                     in: fixture.context(Self.teak, as: role))
             else {
                 throw JudgedSends.NotStored()

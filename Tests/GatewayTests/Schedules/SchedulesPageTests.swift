@@ -52,7 +52,9 @@ struct SchedulesPageTests {
         #expect(SendTime.distanceSecondsMax == 366 * 86_400 && page.contains("| how far ahead | 366 days |"))
         #expect(GatewayLimits.catalogBytesMax == 64 << 10 && ScheduleCommand.bytesMax == 900_000)
         #expect(page.contains("| 64 KiB · 900 kB |"))
-        #expect(ScheduleCommand.listedTimersMax == 100 && page.contains("| schedules in a list | 100 |"))
+        #expect(
+            ScheduleCommand.listedTimersMax == 100 && page.contains("| schedules on a page of a list | 100 |")
+        )
         #expect(Schedule.latenessMillisecondsDefault == 600_000 && page.contains("seconds, 600 without it"))
     }
 }

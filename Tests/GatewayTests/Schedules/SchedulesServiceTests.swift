@@ -32,15 +32,15 @@ struct SchedulesServiceTests {
         switch command.action {
         case .schedule(let schedule):
             .scheduled(
-                ScheduleReply.ScheduledTimer(
+                GatewayReply.ScheduledTimer(
                     id: schedule.id, dueAt: schedule.dueAt(recordTimestamp: 1_000_000),
                     send: schedule.send.id,
                     isReplacement: schedule.name == "again"))
-        case .cancel: .cancelled(2, tooLate: 1)
+        case .cancel, .erase: .cancelled(2, tooLate: 1)
         case .list:
             .listed(
                 [
-                    ScheduleReply.ListedTimer(
+                    GatewayReply.ListedTimer(
                         id: "s-1", name: nil, activity: "chest_timer", dueAt: 5, send: "t", event: .update)
                 ], isComplete: true)
         }
@@ -69,7 +69,7 @@ struct SchedulesServiceTests {
         let listed = try await bench.call("GET", Self.path + "?user=jane", key: "shop/read")
         #expect(
             listed.body
-                == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}],"isComplete":true}"#
+                == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}]}"#
         )
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(
@@ -137,7 +137,7 @@ struct SchedulesServiceTests {
             guard case .schedule(let schedule) = command.action, let key = schedule.idempotency else {
                 return nil
             }
-            return knownKeys.accepts(key) ? Self.acceptsEverything(command) : .conflict
+            return knownKeys.accepts(key) ? Self.acceptsEverything(command) : .conflict(send: "first")
         }
         let headers = ["Idempotency-Key: k-1"]
         let created = try await first.call("POST", Self.path, body: Self.schedule(), headers: headers)
@@ -147,6 +147,7 @@ struct SchedulesServiceTests {
         let conflicting = try await second.call(
             "POST", Self.path, body: Self.schedule(otherFields: #","priority":5"#), headers: headers)
         #expect(conflicting.status == 409 && conflicting.code == "idempotency_conflict")
+        #expect(try conflicting.member("sendId") == "first", "\(conflicting.body)")
         let ids = try scheduler.commands.map { command in
             guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
             return schedule.send.id

@@ -4,6 +4,7 @@ import Kafka
 import Lifecycle
 import RecordFormat
 import Schedules
+import Sends
 import Telemetry
 import Topics
 
@@ -11,7 +12,7 @@ import Topics
 /// writes the outcomes that the test chooses to `replies`. It ends at `stop`.
 final class StandInScheduler: Sendable {
     /// Returns the outcome of a command, or nil for no answer.
-    typealias OutcomeOfCommand = @Sendable (ScheduleCommand) -> ScheduleReply.Outcome?
+    typealias OutcomeOfCommand = @Sendable (ScheduleCommand) -> GatewayReply.Outcome?
 
     private let received = TracedLock<[ScheduleCommand]>([])
     private let isStopped = TracedLock(false)
@@ -50,7 +51,7 @@ final class StandInScheduler: Sendable {
                 let command = try ScheduleCommand.decode(value, with: reader)
                 received.withLock { $0.append(command) }
                 guard let replyTo = command.replyTo, let outcome = outcomeOf(command) else { continue }
-                let reply = ScheduleReply(request: replyTo.request, outcome: outcome).encoded()
+                let reply = GatewayReply(request: replyTo.request, outcome: outcome).encoded()
                 _ = producer.send(
                     to: replies, partition: replyTo.partition, key: nil, value: reply.span, tag: 0)
             }

@@ -123,7 +123,7 @@ struct CrossAppTests {
     /// Checks that each stored record whose key names the bank is the shop's own, or was written by the bank or the test.
     private static func expectRecordsBelongToTheirWriters(at bench: GatewayBench, seed: UInt64) async throws {
         let bankAuthors = ["bank/send", "bank/admin"].map { bench.records[$0]?.id ?? "" } + ["a test"]
-        for topic in [TopicName.sends, .reports, .audit, .catalog] {
+        for topic in [TopicName.sends, .reports, .audit, .auditSends, .catalog] {
             for record in try await bench.records(of: topic, atLeast: 1) where record.key.contains("bank") {
                 let isOfShop =
                     record.key.hasPrefix("shop/")

@@ -81,9 +81,13 @@ struct JudgedSends {
     func send(
         _ body: String, by decider: SendDecider = own, headers: HTTPHeaders = [:]
     ) throws -> Send {
-        guard case .store(let records, _) = try decider.decide(in: context(body, headers: headers)) else {
-            throw NotStored()
+        let records: [OutgoingRecord]
+        switch try decider.decide(in: context(body, headers: headers)) {
+        case .store(let stored, _): records = stored
+        case .askStage(let request): records = request.records(replyTo: nil)
+        case .answer, .readCatalog, .changeCatalog: throw NotStored()
         }
+        guard records.count == 2 else { throw NotStored() }
         // The first record is the entry of the audit log.
         let sendRecord = records[1]
         guard case .send(let send) = try SendRequest.decode(sendRecord.value ?? [], with: JSONReader()),

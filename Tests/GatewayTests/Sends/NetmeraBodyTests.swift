@@ -169,7 +169,7 @@ struct NetmeraBodyTests {
     }
 
     @Test func `definition numbers increase and never repeat`() {
-        let numbers = DefinitionNumberGenerator()
+        let numbers = DefinitionNumbers()
         var last: Int64 = 0
         for _ in 0..<10_000 {
             let next = numbers.next(now: JudgedSends.now)

@@ -45,6 +45,37 @@ struct SendValidatorTests {
         #expect(!update.isConflatable && update.content.attributesType == nil && update.audience == .group)
     }
 
+    @Test(arguments: [
+        #"{"title":{"loc-key":"GOAL","loc-args":["2:1"]},"body":{"locKey":"LATE"}}"#,
+        #"{"title-loc-key":"GOAL","title-loc-args":["2:1"],"loc-key":"LATE"}"#,
+        #"{"title":{"locKey":"GOAL","locArgs":["2:1"]},"loc-key":"LATE","loc-args":[]}"#,
+    ])
+    func `localized texts are accepted in Apple's spellings, too`(_ alert: String) throws {
+        let send = try fixture.send(startBody(["alert": alert]))
+        #expect(
+            send.content.alert
+                == Alert(
+                    title: .localized(key: "GOAL", arguments: ["2:1"]),
+                    body: .localized(key: "LATE", arguments: [])))
+    }
+
+    @Test func `a text in two spellings is refused`() {
+        for (alert, problem) in [
+            (#"{"title":{"loc-key":"a","locKey":"b"}}"#, "alert.title.loc-key invalid"),
+            (#"{"title":"a","title-loc-key":"b"}"#, "alert.title invalid"),
+            (#"{"title":"a","loc-args":["b"]}"#, "alert.loc-key missing"),
+        ] {
+            #expect(fixture.problems(in: startBody(["alert": alert])) == [problem], "\(alert)")
+        }
+    }
+
+    @Test func `a missing attribute does not hide a state that does not decode`() {
+        let body = startBody([
+            "attributes": #"{"home":"A"}"#, "contentState": #"{"score":"two","status":"1st"}"#,
+        ])
+        #expect(fixture.problems(in: body) == ["attributes required", "contentState does_not_decode"])
+    }
+
     @Test func `a send to one activity needs no group, and an end may have a past dismissal date`() throws {
         let send = try fixture.send(
             endBody(["groupId": nil, "audience": #"{"activities":["x"]}"#, "dismissalDate": "1"]))

@@ -19,9 +19,9 @@ extension GatewayBench {
 
     /// Starts a gateway on a new cluster, which must live as long as the gateway.
     static func forSends(
-        _ change: (inout GatewaySettings) -> Void = { _ in }
+        topics: [TopicName] = GatewayService.topics, _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> (GatewayBench, AnyObject) {
-        let (bench, cluster) = try await onTestCluster(change)
+        let (bench, cluster) = try await onTestCluster(topics: topics, change)
         try await bench.putTypes()
         try await bench.startAndWait()
         return (bench, cluster)
@@ -94,10 +94,19 @@ extension GatewayBench {
         }.sorted { $0.acceptedAt < $1.acceptedAt }
     }
 
-    /// Waits for at least `count` entries of the audit log, and returns all of them.
+    /// Waits for at least `count` entries of the audit of people and settings, and returns all of them.
     func audit(atLeast count: Int) async throws -> [AuditEntry] {
+        try await entries(of: .audit, atLeast: count)
+    }
+
+    /// Waits for at least `count` entries of the audit of sends, and returns all of them.
+    func auditOfSends(atLeast count: Int) async throws -> [AuditEntry] {
+        try await entries(of: .auditSends, atLeast: count)
+    }
+
+    private func entries(of topic: TopicName, atLeast count: Int) async throws -> [AuditEntry] {
         let reader = JSONReader()
-        return try await records(of: .audit, atLeast: count).map {
+        return try await records(of: topic, atLeast: count).map {
             try AuditEntry.decode(Array($0.value.utf8), with: reader)
         }
     }

@@ -26,7 +26,7 @@ struct SendsPageTests {
     @Test func `every example of the page is accepted`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
-        #expect(examples.count == 4)
+        #expect(examples.count == 5)
         var callCount = 0
         for (role, script) in examples {
             let key = try #require(bench.keys["shop/\(role)"])
@@ -43,8 +43,9 @@ struct SendsPageTests {
             let statuses = process.output.split(separator: "\n").filter { $0 == "200" || $0 == "202" }
             callCount += statuses.count
         }
-        #expect(callCount == 7)
-        #expect(try await bench.sends(atLeast: 4).map(\.content.event) == [.start, .update, .end, .update])
+        #expect(callCount == 8)
+        let events = try await bench.sends(atLeast: 6).map(\.content.event)
+        #expect(events.count == 6 && events.count { $0 == .update } == 3)
         await bench.stop()
         _ = _cluster
     }
@@ -55,7 +56,7 @@ struct SendsPageTests {
         codes.formUnion([
             "type_unknown", "segment_unknown", "definition_unknown", "not_one_user", "date_passed",
             "not_available", "idempotency_key_invalid", "send_unknown", "too_many", "too_many_definitions",
-            "in_the_app", "search_too_long",
+            "in_the_app", "search_too_long", "idempotency_conflict", "newer_state",
         ])
         for code in codes { #expect(page.contains("`\(code)`"), "\(code)") }
     }
@@ -72,14 +73,17 @@ struct SendsPageTests {
 
     @Test func `the page has the limits of the code`() {
         for limit in [
-            "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each |",
-            "up to 5,000 definitions",
+            "| 200, 1,000, 5,000 |", "2.5 MiB, 4,096", "| 64 KiB |", "| 100, 3 s each, 20 of one key |",
+            "up to 5,000 definitions", "| 500 ms |", "| 500, 64,000 |", "up to 500 sends",
             "to 10,000 users",
         ] { #expect(page.contains(limit), "\(limit)") }
         #expect(ActivityType.countPerAppMax == 200 && CatalogObjectKind.segmentsPerAppMax == 1000)
         #expect(NotificationDefinition.countPerAppMax == 5000 && Audience.namesMax == 10_000)
         #expect(GatewayLimits.sendBytesMax == 5 << 19 && GatewayLimits.catalogBytesMax == 64 << 10)
+        #expect(GatewayLimits.plannerReplyMilliseconds == 500)
+        #expect(GatewayLimits.sendsPerBatchMax == 500 && GatewayLimits.batchFieldsMax == 64_000)
         #expect(GatewayLimits.lookupsWaitingMax == 100 && GatewayLimits.lookupMilliseconds == 3000)
+        #expect(GatewayLimits.lookupsPerCallerWaitingMax == 20)
         #expect(
             SendValidator.deadlineSecondsMax == 20 * 3600 && SendValidator.endDateSecondsMax == 30 * 86_400)
     }

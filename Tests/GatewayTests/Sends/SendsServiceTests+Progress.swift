@@ -137,7 +137,7 @@ struct SendProgressTests {
             return
         }
         #expect(cancel.send == id && cancel.group == "m1" && cancel.app == "shop")
-        let actions = try await bench.audit(atLeast: 2).map(\.action)
+        let actions = try await bench.auditOfSends(atLeast: 2).map(\.action)
         #expect(actions.contains("send.cancel"))
         await bench.stop()
         _ = _cluster
@@ -265,5 +265,22 @@ struct SendProgressTests {
                 #""reason":"unknown_group""#))
         #expect(
             String(decoding: progress.response(report: nil).body, as: UTF8.self).contains(#""targeted":0"#))
+    }
+
+    @Test func `a start that an END has ended early reports the lanes with recipients that were not visited`()
+    {
+        var progress = SendProgress(id: "s")
+        var endedEarly = LaneTally()
+        endedEarly.hasEndedEarly = true
+        for (lane, tally) in [(0, LaneTally()), (1, endedEarly), (2, endedEarly)] {
+            progress.add(
+                ProgressRecord(
+                    send: "s", key: ScopeKey(app: "shop", group: "g"), isDryRun: false, acceptedAt: 1,
+                    writtenAt: 1, part: .lanes([lane], tally)))
+        }
+        #expect(
+            String(decoding: progress.response(report: nil).body, as: UTF8.self).contains(
+                #""lanesPartlyVisited":2"#))
+        #expect(!endedEarly.isEmpty, "a lane without recipients and such a lane do not share a record")
     }
 }

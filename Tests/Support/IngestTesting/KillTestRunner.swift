@@ -100,15 +100,20 @@ package final class KillTestRunner<Plan: KillTestPlan> {
     package private(set) var killCount = 0
     package private(set) var reachedSteps: Set<Plan.Step> = []
 
-    /// - Parameter program: The path of `flotilla-bench`.
+    /// - Parameters:
+    ///   - program: The path of `flotilla-bench`.
+    ///   - extraArguments: Additional arguments of the worker.
     package init(
-        plan: Plan, worker: StageProcess.Worker, program: String, bed: TestBed, directory: String
+        plan: Plan, worker: StageProcess.Worker, program: String, bed: TestBed, directory: String,
+        extraArguments: [String] = []
     ) {
         self.plan = plan
         self.directory = directory
         random = SeededGenerator(seed: plan.seed)
         startProcess = { number, death in
-            try StageProcess(worker, of: program, on: bed, data: "\(directory)/\(number)", death: death)
+            try StageProcess(
+                worker, of: program, on: bed, data: "\(directory)/\(number)", death: death,
+                extraArguments: extraArguments)
         }
     }
 

@@ -15,6 +15,7 @@ package final class StageProcess {
         case sender = "sender-worker"
         case scheduler = "scheduler-worker"
         case insight = "insight-worker"
+        case webhooks = "webhooks-worker"
     }
 
     /// The moment at which the process kills itself.

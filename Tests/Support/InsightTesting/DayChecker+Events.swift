@@ -50,7 +50,7 @@ extension DayChecker {
     /// Checks that the list has each event as often as the model, newest first.
     mutating func checkEvents(of app: String) async throws {
         let rows = try await askForAll(
-            .events, app: app, list: "events", parameters: dayRange.merging(["limit": "5000"]) { $1 })
+            .events, app: app, list: "items", parameters: dayRange.merging(["limit": "5000"]) { $1 })
         let reported = rows.map(Self.text).reduce(into: [:]) { $0[$1, default: 0] += 1 }
         compare("events of \(app) are equal", found: reported == model.events[app] ?? [:], to: true)
         compare(
@@ -61,7 +61,7 @@ extension DayChecker {
 
     mutating func checkAudit(of app: String) async throws {
         let rows = try await askForAll(
-            .audit, app: app, list: "entries", parameters: dayRange.merging(["limit": "500"]) { $1 })
+            .audit, app: app, list: "items", parameters: dayRange.merging(["limit": "500"]) { $1 })
         let times = rows.map { $0["at"] as? Int64 ?? 0 }
         let expectedTimes = (model.audit[app] ?? []).sorted(by: >)
         compare("times of the audit of \(app) are equal", found: times == expectedTimes, to: true)

@@ -89,7 +89,7 @@ extension DayChecker {
     /// Checks the list of an app's planned sends, newest first, in small pages.
     mutating func checkSendList(of app: String) async throws {
         let rows = try await askForAll(
-            .sends, app: app, list: "sends", parameters: dayRange.merging(["limit": "7"]) { $1 })
+            .sends, app: app, list: "items", parameters: dayRange.merging(["limit": "7"]) { $1 })
         let planned = (0..<DayGenerator.sendCount).filter {
             model.sends[.init(app: app, send: DayGenerator.sendID(number: $0))]?.isPlanned == true
         }
@@ -114,7 +114,7 @@ extension DayChecker {
     /// Checks the list of an app's groups, newest send first, and the answer about each group.
     mutating func checkGroups(of app: String) async throws {
         let rows = try await askForAll(
-            .groups, app: app, list: "groups", parameters: ["state": "all", "limit": "6"])
+            .groups, app: app, list: "items", parameters: ["state": "all", "limit": "6"])
         let groups = model.groups.filter { $0.key.app == app }
         let newestFirst = groups.sorted { $0.value.lastSendAt > $1.value.lastSendAt }.map(\.key.name)
         compare("groups of \(app)", found: rows.compactMap { $0["groupId"] as? String }, to: newestFirst)
@@ -143,7 +143,7 @@ extension DayChecker {
         }
         if newestFirst.isEmpty { return }
         let versions = try await askForAll(
-            .timeline, app: app, id: group, list: "versions", parameters: ["limit": "2"])
+            .timeline, app: app, id: group, list: "items", parameters: ["limit": "2"])
         compare(
             "\(group) timeline", found: versions.compactMap { $0["sendId"] as? String },
             to: newestFirst.map(DayGenerator.sendID))

@@ -108,6 +108,8 @@ package struct DayModel {
             case .planner: sends[key, default: SendCounts()].isPlanned = true
             case .lanes(let numbers, let tally):
                 for number in numbers { sends[key, default: SendCounts()].lanes[number] = tally }
+            // Only taps are attributed by it.
+            case .schedule: break
             }
         }
     }

@@ -45,6 +45,7 @@ package final class RestartedInsight: Sendable {
     static func hasReadAll(of bed: TestBed) -> Bool {
         let topics: [TopicName] = [
             .receipts, .events, .progress, .groups, .installations, .timers, .audit,
+            .auditSends,
         ]
         return bed.isEverythingRead(by: "insight", in: topics)
     }

@@ -45,7 +45,7 @@ package struct SchedulerChecker {
     private var requests: Set<String> = []
 
     // The scheduler's output.
-    private var replies: [String: ScheduleReply.Outcome] = [:]
+    private var replies: [String: GatewayReply.Outcome] = [:]
     /// The outcomes by the id of the send.
     private var outcomes: [String: TimerOutcome] = [:]
     private var endChecker = AutomaticEndChecker()
@@ -106,7 +106,8 @@ package struct SchedulerChecker {
                 dueAt: schedule.dueAt(recordTimestamp: record.timestamp), position: position)
         case .cancel:
             cancels.append(Cancel(command: command, timestamp: record.timestamp, position: position))
-        case .list: break
+        // The load has no erasures.
+        case .list, .erase: break
         }
     }
 
@@ -129,7 +130,7 @@ package struct SchedulerChecker {
 
     private mutating func readReplies(in bed: TestBed) throws {
         for record in try TopicContent(of: .replies, in: bed).records {
-            let reply = try ScheduleReply.decode(record.value ?? [], with: reader)
+            let reply = try GatewayReply.decode(record.value ?? [], with: reader)
             if replies.updateValue(reply.outcome, forKey: reply.request) != nil {
                 recordFault("\(reply.request) has two replies")
             }
@@ -240,7 +241,6 @@ package struct SchedulerChecker {
         case .activity(let name): schedule.activity == name
         case .id(let id): schedule.id == id
         case .send(let id): schedule.send.id == id
-        case .everything: true
         }
     }
 

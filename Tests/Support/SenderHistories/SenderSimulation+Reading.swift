@@ -35,8 +35,8 @@ extension SenderSimulation {
 
     /// Delivers some of the requested receipts as a consumer does: in pieces, and some of them twice.
     private func readReceipts(for process: SimulatedProcess) {
-        for lane in process.receiptReads.lanesWithoutEnd where process.lanes.contains(lane) {
-            process.receiptReads.begin(lane: lane, low: 0, high: kafka.receiptsEndOffset(ofLane: lane))
+        for lane in process.receiptReads.lanesWithoutMarker where process.lanes.contains(lane) {
+            writeTakeoverMarker(of: process, lane: lane)
         }
         for start in process.receiptReads.starts where process.lanes.contains(start.lane) {
             let end = kafka.receiptsEndOffset(ofLane: start.lane)
@@ -55,12 +55,27 @@ extension SenderSimulation {
         }
     }
 
+    /// Writes the marker up to which a process reads a lane. Records of the same process that are on their way are
+    /// stored before it. Sometimes the write is repeated although it was stored.
+    private func writeTakeoverMarker(of process: SimulatedProcess, lane: Int32) {
+        guard !process.pendingWrites.contains(where: { $0.write.lane == lane }), occursOrIsCalm(percent: 70)
+        else { return }
+        let offset = kafka.receiptsEndOffset(ofLane: lane)
+        kafka.receipts[Int(lane)].append(.takeover(process.plan.takeoverMarker))
+        if !isCalm, occurs(percent: 5) { return }
+        process.plan.takeoverMarkerIsStored(lane: lane, at: offset)
+        process.receiptReads.begin(lane: lane, markerAt: offset)
+    }
+
     private func deliverReceipt(to process: SimulatedProcess, lane: Int32, at offset: Int64) {
-        do {
-            let receipt = try Receipt.decode(kafka.receipts[Int(lane)][Int(offset)], with: reader)
-            process.plan.receiptWasRead(receipt, lane: lane)
-        } catch {
-            reportViolation("a receipt cannot be read: \(error)")
+        switch kafka.receipts[Int(lane)][Int(offset)] {
+        case .takeover(let marker): process.plan.takeoverMarkerWasRead(marker, lane: lane, at: offset)
+        case .receipt(let bytes):
+            do {
+                process.plan.receiptWasRead(try Receipt.decode(bytes, with: reader), lane: lane)
+            } catch {
+                reportViolation("a receipt cannot be read: \(error)")
+            }
         }
     }
 

@@ -31,7 +31,7 @@ extension SenderSimulation {
             guard let receipt = write.receipt else { return -1 }
             check(receipt, in: write)
             record(receipt, at: kafka.receiptsEndOffset(ofLane: write.lane))
-            kafka.receipts[Int(write.lane)].append(receipt.encoded())
+            kafka.receipts[Int(write.lane)].append(.receipt(receipt.encoded()))
             return kafka.receiptsEndOffset(ofLane: write.lane) - 1
         case .tier(let tier, let origin):
             guard let sheet = write.sheet else { return -1 }

@@ -13,6 +13,13 @@ struct SimulatedKafka {
         case malformed
     }
 
+    /// A record of `receipts`.
+    enum ReceiptEntry {
+        /// An encoded receipt. It is decoded at each read, as in a process.
+        case receipt([UInt8])
+        case takeover(TakeoverMarker)
+    }
+
     /// A partition of one of the four job topics.
     struct Partition: Hashable {
         static let topicCount = 4
@@ -25,8 +32,8 @@ struct SimulatedKafka {
 
     /// The entries by `Partition.index`, then by offset.
     var sheets: [[Entry]]
-    /// The encoded receipts by lane. They are decoded at each read, as in a process.
-    var receipts: [[[UInt8]]]
+    /// The records of `receipts` by lane.
+    var receipts: [[ReceiptEntry]]
     var deadLetterCount = 0
     /// The committed offset and its metadata, by `Partition.index`.
     var committed: [(offset: Int64, note: String)?]

@@ -87,7 +87,7 @@ final class SimulatedProcess {
 
     init(number: Int, limits: SenderLimits, seed: UInt64, at now: Instant) {
         self.number = number
-        plan = DeliveryPlan(limits, seed: seed)
+        plan = DeliveryPlan(limits, seed: seed, owner: UInt64(number))
         lastPoll = now
     }
 

@@ -165,7 +165,9 @@ package struct SenderCheck: Sendable {
     private mutating func readReceipts(in bed: TestBed) throws {
         let reader = JSONReader()
         for record in try TopicContent(of: .receipts, in: bed).records {
-            let receipt = try Receipt.decode(record.value ?? [], with: reader)
+            // A record without a value is the marker of a takeover.
+            guard let value = record.value else { continue }
+            let receipt = try Receipt.decode(value, with: reader)
             for part in receipt.parts where part.outcome.isFinal {
                 for line in part.lines.ranges.joined() {
                     guard let job = jobOfLine[receipt.position.number(ofLine: line)] else {

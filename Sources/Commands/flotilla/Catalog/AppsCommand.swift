@@ -36,6 +36,11 @@ extension Command {
             let app = try AppOptions(of: invocation).app(id: id, basedOn: nil)
             try catalog.makeWriter().put(app, action: "app.create", now: .now())
             AppsOutput([app]).show(for: invocation)
+            if app.activityTypes.isEmpty {
+                StandardError.printLine(
+                    "flotilla apps: a start is refused until its activity type exists; create one with `flotilla types put \(id) NAME`"
+                )
+            }
         case "update":
             let app = try AppOptions(of: invocation).app(id: id, basedOn: catalog.document(of: id))
             try catalog.makeWriter().put(app, action: "app.update", now: .now())

@@ -27,7 +27,7 @@ struct AppsOutput {
         [
             app.id, app.bundleID, app.environments.map(\.rawValue).joined(separator: ","), app.teamID,
             app.keyID,
-            app.activityTypes.isEmpty ? "any" : app.activityTypes.map(\.name).joined(separator: ","),
+            app.activityTypes.isEmpty ? "none" : app.activityTypes.map(\.name).joined(separator: ","),
         ]
     }
 }

@@ -39,7 +39,7 @@ extension Command {
             try catalog.makeWriter().write(change, now: .now())
             TypesOutput([type]).show(for: invocation)
         case .delete:
-            guard catalog.snapshot.types(of: app.id)[arguments.name] != nil else {
+            guard catalog.snapshot.hasTypeRecord(named: arguments.name, of: app.id) else {
                 throw CommandError(
                     status: .usage,
                     "no separate record exists for type \(arguments.name); change the types of the app's document with `flotilla apps update`"
@@ -62,9 +62,9 @@ extension Command {
         let app = try catalog.app(id: arguments.app)
         let segments = catalog.snapshot.segments(of: app.id)
         switch arguments.verb {
-        case .list: SegmentsOutput(segments.values.sorted { $0.name < $1.name }).show(for: invocation)
+        case .list: SegmentsOutput(segments).show(for: invocation)
         case .show:
-            SegmentsOutput(segments.values.filter { $0.name.isExactlyEqual(to: arguments.name) }).show(
+            SegmentsOutput(segments.filter { $0.name.isExactlyEqual(to: arguments.name) }).show(
                 for: invocation)
         case .put:
             let segment = Segment(
@@ -72,7 +72,7 @@ extension Command {
             try catalog.makeWriter().write(.put(segment), now: .now())
             SegmentsOutput([segment]).show(for: invocation)
         case .delete:
-            guard let segment = segments[arguments.name] else {
+            guard let segment = catalog.snapshot.segment(named: arguments.name, of: app.id) else {
                 throw CommandError(status: .usage, "there is no segment \(arguments.name) of \(app.id)")
             }
             try catalog.makeWriter().write(.delete(segment), now: .now())

@@ -16,7 +16,7 @@ struct UserProofChange {
         .flag("--retire", "user-proof: makes the older of two secrets invalid"),
         .value(
             "--require",
-            "user-proof: yes refuses a phone's report that names a user without a proof; no accepts it"
+            "user-proof: yes refuses a phone's report that names a user without a proof, expiring also one whose proof has no expiry and installation; no accepts both"
         ),
         .flag("--off", "user-proof: with --yes, deletes the secrets; then no report needs a proof"),
     ]
@@ -57,7 +57,7 @@ struct UserProofChange {
                 "the secret is stored in the catalog and would be readable there; make sealing keys, give them to every process, and name their file with tokens.sealing-keys-file"
             )
         }
-        var proof = app.userProof ?? UserProofSettings(isRequired: false, secrets: [])
+        var proof = app.userProof ?? UserProofSettings(requirement: .optional, secrets: [])
         guard proof.secrets.count < UserProofSettings.secretsMax else {
             throw CommandError(
                 status: .usage,
@@ -95,11 +95,13 @@ struct UserProofChange {
     }
 
     private func setRequirement(_ answer: String, of app: inout App) throws {
-        let isRequired = try AppOptions.isYes(answer, for: "--require")
+        guard let requirement = UserProofSettings.Requirement(rawValue: answer) else {
+            throw CommandError(status: .usage, "--require must be yes, expiring or no")
+        }
         guard app.userProof != nil else {
             throw CommandError(status: .usage, "there is no secret yet; make one with --new")
         }
-        app.userProof?.isRequired = isRequired
+        app.userProof?.requirement = requirement
     }
 
     private func show(_ app: App, newSecret: String?) {
@@ -107,7 +109,7 @@ struct UserProofChange {
         if invocation.isJSON {
             var line = JSONLine()
             line.field("app", app.id)
-            line.field("required", proof?.isRequired == true ? "yes" : "no")
+            line.field("required", (proof?.requirement ?? .optional).rawValue)
             line.field("secrets", Int64(proof?.secrets.count ?? 0))
             if let newSecret { line.field("secret", newSecret) }
             print(line.text)
@@ -117,10 +119,13 @@ struct UserProofChange {
         } else if let proof {
             let times = proof.secrets.map { WallTime(milliseconds: $0.createdAt).rfc3339 }
             print("\(app.id): \(times.count) secrets, made \(times.joined(separator: " and "))")
-            print(
-                proof.isRequired
-                    ? "a report that names a user needs a proof"
-                    : "a proof is optional, and is checked if it is present")
+            switch proof.requirement {
+            case .optional: print("a proof is optional, and is checked if it is present")
+            case .any: print("a report that names a user needs a proof")
+            case .expiring:
+                print("a report that names a user needs a proof with an expiry and the installation")
+            }
+            print("a proof that expires is SECONDS.HMAC.INSTALLATION: see User proofs in the operator's book")
         } else {
             print("\(app.id) has no secret: anyone with a report key can report a phone as any user's")
         }

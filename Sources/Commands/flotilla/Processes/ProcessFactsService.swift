@@ -27,20 +27,27 @@ final class ProcessFactsService: Service {
         }
     }
 
-    /// - Parameter kinds: the stages that the process runs.
-    init(of kinds: [StageKind], settings: ResolvedSettings, in environment: StageEnvironment) {
+    /// - Parameters:
+    ///   - kinds: the stages that the process runs.
+    ///   - dataDirectory: the data directory of `flotilla up`, in which other commands find the sealing keys.
+    init(
+        of kinds: [StageKind], settings: ResolvedSettings, in environment: StageEnvironment,
+        dataDirectory: String? = nil
+    ) {
         self.environment = environment
         let publishedPrefixes =
             kinds.flatMap(\.settings).map { Self.prefix(of: $0.key) } + Self.commonPrefixes
+        let published: [ProcessFacts.Setting] = settings.allEntries.compactMap { entry in
+            let key = entry.declaration.key
+            guard publishedPrefixes.contains(Self.prefix(of: key)) else { return nil }
+            return ProcessFacts.Setting(key: key, value: entry.publicText)
+        }
         facts = ProcessFacts(
             process: environment.identity(of: "process"), host: CatalogAccess.hostName,
             instance: String(UInt64.random(in: .min ... .max), radix: 16), version: flotillaVersion,
             stages: kinds.map(\.name),
-            settings: settings.allEntries.compactMap { entry in
-                let key = entry.declaration.key
-                guard publishedPrefixes.contains(Self.prefix(of: key)) else { return nil }
-                return ProcessFacts.Setting(key: key, value: entry.publicText)
-            }, startedAt: WallTime.now().milliseconds)
+            settings: published + RunningInstallation.settings(ofDataDirectory: dataDirectory),
+            startedAt: WallTime.now().milliseconds)
     }
 
     /// The prefixes of the settings that every process publishes.

@@ -72,12 +72,13 @@ enum SealingKeyFile {
         return keys
     }
 
-    /// Returns the keys that `flotilla up` made in its data directory: the directory that is set, or the
-    /// default directories of an installation and of a demonstration.
+    /// Returns the keys that `flotilla up` made in its data directory: the directory that is set, the default
+    /// directories of an installation and of a demonstration, or the directory that a running one announces.
     private static func keysOfUp(settings: ResolvedSettings) -> [SealingKeys] {
-        let directories = [false, true].compactMap {
+        let knownDirectories = [false, true].compactMap {
             try? Command.dataDirectory(settings: settings, isDemo: $0)
         }
+        let directories = knownDirectories + RunningInstallation.dataDirectories(settings: settings)
         return Set(directories).compactMap { try? SealingKeys(file: $0 + pathInDataDirectory) }
     }
 

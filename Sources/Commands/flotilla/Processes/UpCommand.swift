@@ -65,7 +65,8 @@ extension Command {
         }
         let topics = TopicsService(mode: .create, layout: layout, cluster: cluster)
         let keys = SealingKeysService(environment: environment)
-        let facts = ProcessFactsService(of: StageKind.all, settings: settings, in: environment)
+        let facts = ProcessFactsService(
+            of: StageKind.all, settings: settings, in: environment, dataDirectory: dataDirectory)
         var services: [any Service] = [
             admin, broker, topics, catalog, keys, facts, UnusedFilesService(),
         ]

@@ -100,6 +100,12 @@ extension Command {
         }
         let lines = rows.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.map(
             RegistryRowOutput.init)
+        if lines.isEmpty, case .user(let id) = recipient {
+            throw CommandError(
+                status: .noInput,
+                "no token reaches user \(id) of app \(app); check the spelling, and that a phone has reported the user"
+            )
+        }
         if invocation.isJSON {
             for line in lines { print(line.json) }
             for problem in problems { print(problem.json) }

@@ -29,7 +29,7 @@ struct RegistryRowOutput {
                 token.movedTo?.text ?? "–",
             ]
         case .profile(let profile):
-            let tags = profile.tags.joined(separator: ",")
+            let tags = (profile.tags ?? []).joined(separator: ",")
             return [
                 installation, key.entry.text, "–", "tags \(tags)", "–",
                 timeText(milliseconds: profile.updatedAt),
@@ -57,7 +57,7 @@ struct RegistryRowOutput {
             if let expiresAt = token.expiresAt { line.field("expiresAt", expiresAt) }
             if let recipient = token.movedTo { line.field("movedTo", recipient.text) }
         case .profile(let profile):
-            line.field("tags", profile.tags)
+            line.field("tags", profile.tags ?? [])
             line.field("updatedAt", profile.updatedAt)
         }
         return line.text

@@ -18,7 +18,8 @@ extension Command {
             "flotilla report --app shop --installation-id phone-1 --kind startToken --attributes-type Match --token c0ffee",
         settings: ["topics.prefix", "tokens.", "kafka."],
         options: ReportField.all.map { CommandOption.value($0.flag, $0.help) } + [
-            CommandOption.flag("--json", "prints one JSON object per line instead of a sentence")
+            TokenFile.option,
+            CommandOption.flag("--json", "prints one JSON object per line instead of a sentence"),
         ]
     ) { invocation in
         let body = try ReportField.reportBody(from: invocation)

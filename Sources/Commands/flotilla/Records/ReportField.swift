@@ -31,7 +31,10 @@ struct ReportField: Sendable {
         ReportField("--attributes-type", for: "attributesType", help: "the activity type"),
         ReportField("--activity-id", for: "activityId", help: "the id of the activity"),
         ReportField("--group-id", for: "groupId", help: "the id of the activity's group"),
-        ReportField("--token", for: "token", help: "the push token, in hexadecimal"),
+        ReportField(
+            "--token", for: "token",
+            help: "the push token, in hexadecimal; other users of the machine see it in the list of processes"
+        ),
         ReportField("--state", for: "state", help: "active, pending, stale, ended or dismissed"),
         ReportField(
             "--running", for: "running", help: "the ids of the running activities, separated by commas",
@@ -57,8 +60,13 @@ struct ReportField: Sendable {
             return Array(text.utf8)
         }
         if fields.isEmpty { throw CommandError(status: .usage, "give the report as JSON or by flags") }
+        let token = try TokenFile.token(for: invocation)
         var json = JSONWriter()
         json.beginObject()
+        if let token {
+            json.name("token")
+            json.value(token)
+        }
         for field in fields { field.write(value: invocation.options[field.flag] ?? "", to: &json) }
         if !invocation.hasOption("--environment") {
             json.name("environment")

@@ -20,7 +20,7 @@ struct StateRebuild {
         StateRebuild(stage: "scheduler", topics: [.timers]),
         StateRebuild(
             stage: "insight",
-            topics: [.receipts, .events, .progress, .groups, .installations, .timers, .audit]),
+            topics: [.receipts, .events, .progress, .groups, .installations, .timers, .audit, .auditSends]),
     ]
 
     /// Removes the state files after a question. The slots stay locked until the files are gone, so that no

@@ -59,7 +59,7 @@ extension Command {
             ])
         }
         if rows.isEmpty { return "nothing waits" }
-        let more = answer["isComplete"].bool() ? "" : "\nmore wait for a later time"
+        let more = answer["next"].isMissing ? "" : "\nmore wait for a later time"
         return Table(headers: ["schedule", "name", "activity", "event", "goes at"], rows: rows).text + more
     }
 }

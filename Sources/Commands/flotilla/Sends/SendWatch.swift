@@ -25,7 +25,7 @@ struct SendWatch {
         kafka = invocation.settings[KafkaSettings.self]
         lookup = try SendLookup(
             cluster: Cluster(settings: kafka), layout: layout,
-            context: ServiceContext(log: .silent, metrics: Metrics()) { _ in })
+            context: ServiceContext(log: .silent, metrics: Metrics()) { _ in }, threads: 1)
         self.id = id
         self.app = app
         isJSON = invocation.isJSON
@@ -36,7 +36,8 @@ struct SendWatch {
         guard let id = SendID(id, lanes: layout.lanes) else { return nil }
         let lookupResult = await withCheckedContinuation { done in
             // A lookup that has too much to do refuses the call and does not call back.
-            if !lookup.find(id, of: app, since: nil, then: { done.resume(returning: $0) }) {
+            if !lookup.find(id, of: app, from: id.searchStart, for: app, then: { done.resume(returning: $0) })
+            {
                 done.resume(returning: .unavailable)
             }
         }

@@ -26,7 +26,8 @@ struct SendWatchOutput {
     }
 
     var line: String {
-        var parts = ["[\(bar)] \(progress.stateName)"]
+        let reason = progress.isUnknownGroup ? " (unknown_group: no start has created it)" : ""
+        var parts = ["[\(bar)] \(progress.stateName)\(reason)"]
         parts.append("targeted \(progress.targeted)")
         if progress.isDryRun { return (parts + ["would push \(progress.expanded)"]).joined(separator: ", ") }
         parts.append("pushed \(outcomes[.accepted] + outcomes[.rejected] + outcomes[.unknown])")
@@ -38,6 +39,9 @@ struct SendWatchOutput {
         if outcomes[.rejected] > 0 {
             let reasons = failures.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
             parts.append("failed \(outcomes[.rejected]) (\(reasons))")
+        }
+        if progress.partlyVisitedLanes > 0 {
+            parts.append("not visited: some in \(progress.partlyVisitedLanes) lanes")
         }
         // The number of jobs is known only when all lanes are done.
         if progress.isComplete { parts.append("to go \(remainingJobs)") }
@@ -67,6 +71,7 @@ struct SendWatchOutput {
         line.field("targeted", Int64(progress.targeted))
         line.field("expanded", Int64(progress.expanded))
         line.field("dropped", Int64(progress.dropped))
+        line.field("lanesPartlyVisited", Int64(progress.partlyVisitedLanes))
         line.field("accepted", Int64(outcomes[.accepted]))
         line.field("superseded", Int64(outcomes[.superseded]))
         line.field("expired", Int64(outcomes[.expired]))

@@ -10,7 +10,8 @@ package import RecordFormat
 package struct ProfileRow: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
-    package var tags: [String]
+    /// Nil if no report has set tags. An empty list that a backend has set is a value: it hides the tags of phones.
+    package var tags: Maybe<[String]>
     /// A flat JSON object.
     package var attributes: Maybe<RawJSON>
     package var locale: Maybe<String>
@@ -21,7 +22,7 @@ package struct ProfileRow: JSONRecord, Hashable {
     package var updatedAt: Int64
 
     package init(
-        tags: [String] = [], attributes: RawJSON? = nil, locale: String? = nil, timeZone: String? = nil,
+        tags: [String]? = nil, attributes: RawJSON? = nil, locale: String? = nil, timeZone: String? = nil,
         os: String? = nil, appBuild: String? = nil, updatedAt: Int64
     ) {
         self.tags = tags
@@ -34,7 +35,9 @@ package struct ProfileRow: JSONRecord, Hashable {
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.field("tags", tags)
+        // Earlier versions need the list.
+        writer.field("tags", tags ?? [])
+        writer.field("noTags", tags?.isEmpty == true ? true : nil)
         writer.field("attributes", attributes)
         writer.field("locale", locale)
         writer.field("timeZone", timeZone)
@@ -44,8 +47,10 @@ package struct ProfileRow: JSONRecord, Hashable {
     }
 
     package init(from record: JSONObject) {
+        let tags = record["tags"].names(countMax: Report.tagsMax)
+        let areSet = !tags.isEmpty || record["noTags"].optional?.bool() == true
         self.init(
-            tags: record["tags"].names(countMax: Report.tagsMax),
+            tags: areSet ? tags : nil,
             attributes: record["attributes"].optional?.profileAttributes(),
             locale: record["locale"].optional?.name(), timeZone: record["timeZone"].optional?.name(),
             os: record["os"].optional?.name(), appBuild: record["appBuild"].optional?.name(),

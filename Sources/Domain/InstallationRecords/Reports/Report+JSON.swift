@@ -47,6 +47,7 @@ extension Report {
         writer.field("timeZone", timeZone)
         writer.field("eventTime", eventTime)
         writer.field("reportId", id)
+        writer.field("sendId", sendID)
         writer.field("scheduleId", scheduleID)
         writer.field("scheduleName", scheduleName)
         writer.field("tokenHash", refusal?.tokenHash ?? proof?.tokenHash)
@@ -109,6 +110,7 @@ extension Report {
         timeZone = record["timeZone"].optional?.name()
         eventTime = record["eventTime"].optional?.timeMilliseconds()
         id = record["reportId"].optional?.name()
+        sendID = record["sendId"].optional?.name()
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
         refusal = kind == .deadToken ? TokenRefusal(from: record) : nil

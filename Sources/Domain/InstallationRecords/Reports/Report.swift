@@ -100,7 +100,9 @@ package struct Report: JSONRecord, Hashable {
     package var eventTime: Maybe<Int64>
     /// The client's own id of the report. Two taps with the same id are one tap.
     package var id: Maybe<String>
-    /// For `tap`: the schedule that sent the touched activity.
+    /// For `tap`: the send behind the newest push to the touched activity.
+    package var sendID: Maybe<String>
+    /// For `tap`: the schedule behind that send.
     package var scheduleID: Maybe<String>
     package var scheduleName: Maybe<String>
     /// For `deadToken`: the refused token and the reason.
@@ -171,7 +173,7 @@ package struct Report: JSONRecord, Hashable {
         (channel, runningActivities, os, appBuild) = (nil, nil, nil, nil)
         (frequentPushesEnabled, activitiesEnabled) = (nil, nil)
         (tags, attributes, locale, timeZone) = (nil, nil, nil, nil)
-        (eventTime, id, scheduleID, scheduleName) = (nil, nil, nil, nil)
+        (eventTime, id, sendID, scheduleID, scheduleName) = (nil, nil, nil, nil, nil)
         (refusal, proof, bodyPosition) = (nil, nil, nil)
     }
 

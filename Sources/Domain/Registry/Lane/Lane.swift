@@ -16,7 +16,7 @@ package import struct Kafka.TopicPartition
 /// opening empties the tables of an unfinished restore. One thread owns a lane.
 package final class Lane {
     /// The version of the layout of keys and values. If it changes, every lane is rebuilt from the topic.
-    package static let schema = 8
+    package static let schema = 9
     /// The limit of uncommitted changes in memory. At the limit the caller must commit.
     package static let pendingBytesMax = 16 << 20
 
@@ -191,7 +191,7 @@ package final class Lane {
                     changes.key(at: index), value: changes.value(at: index), reportsChanges: isReported,
                     in: &transaction)
             }
-            try writer.resolveConflicts(reportsChanges: firstReportedByte != nil, in: &transaction)
+            try writer.finish(reportsChanges: firstReportedByte != nil, in: &transaction)
             try transaction.setAppliedProgress(
                 progress, ofTopic: partition.topic, partition: partition.partition)
             try report(writer.changedRows, transaction.snapshot)
@@ -248,12 +248,5 @@ package final class Lane {
                 .field("reason", "the last process did not finish restoring it"))
         case .resumed, .empty: break
         }
-    }
-}
-
-extension RowBatch {
-    /// Whether no later change in a sorted batch has the same key.
-    func isLastForKey(at index: Int) -> Bool {
-        index + 1 == count || !key(at: index).equals(key(at: index + 1))
     }
 }

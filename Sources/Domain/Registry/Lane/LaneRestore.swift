@@ -29,7 +29,7 @@ package final class LaneRestore {
     ///   or throws to give up. Records that were read are not lost.
     package init(
         lane: Lane, runBytesMax: Int = LaneRestore.runBytesMax,
-        whenFull: @escaping (StoreError) throws(StoreError) -> Void = LaneRestore.giveUp
+        whenFull: @escaping (StoreError) throws(StoreError) -> Void = DiskFullRetryPolicy.giveUp
     ) {
         retryPolicy = DiskFullRetryPolicy(whenFull: whenFull)
         precondition(lane.appliedOffset == nil, "only an empty lane is restored")
@@ -37,8 +37,6 @@ package final class LaneRestore {
         self.runBytesMax = runBytesMax
         changes = RowSorter(in: lane.directory, runBytesMax: runBytesMax, retryPolicy: retryPolicy)
     }
-
-    package static func giveUp(on error: StoreError) throws(StoreError) { throw error }
 
     /// Takes the next record of the topic. If it throws, the record is not taken. Call it again when the disk
     /// has space.
@@ -55,7 +53,9 @@ package final class LaneRestore {
             "a restore must end before the changes that the lane reports")
         var derivedRows = RowSorter(in: lane.directory, runBytesMax: runBytesMax, retryPolicy: retryPolicy)
         try writePrimaryTables(collecting: &derivedRows)
-        let sharedTokens = try writeDerivedTables(from: &derivedRows)
+        var memberCounts = RowSorter(in: lane.directory, runBytesMax: runBytesMax, retryPolicy: retryPolicy)
+        let sharedTokens = try writeDerivedTables(from: &derivedRows, counting: &memberCounts)
+        try write(memberCounts: &memberCounts)
         while true {
             do throws(StoreError) {
                 try resolveConflicts(of: sharedTokens, applied: try lane.addTopicIdentity(to: progress))
@@ -70,7 +70,8 @@ package final class LaneRestore {
     /// Writes `starts`, `activities` and `profiles`, whose keys are in the order of the changes. The keys of
     /// `updates` and `tokens` are not, so their rows are collected for a second sort.
     private func writePrimaryTables(collecting derivedRows: inout RowSorter) throws(StoreError) {
-        var output = LaneTableWriter(lane: lane, rowsMax: Self.transactionRowsMax, retryPolicy: retryPolicy)
+        var output = SortedTableWriter(
+            file: lane.file, rowsMax: Self.transactionRowsMax, retryPolicy: retryPolicy)
         let tables = lane.tables
         var tableKey: [UInt8] = []
         var scratch: [UInt8] = []
@@ -106,17 +107,27 @@ package final class LaneRestore {
         try output.flush()
     }
 
-    /// Writes `updates` and `tokens`. Returns the tokens that several rows have, as prefixes of their keys in
-    /// `tokens`.
-    private func writeDerivedTables(from derivedRows: inout RowSorter) throws(StoreError) -> [[UInt8]] {
-        var output = LaneTableWriter(lane: lane, rowsMax: Self.transactionRowsMax, retryPolicy: retryPolicy)
+    /// Writes `updates` and `tokens`, and collects the number of rows of each group. Returns the tokens that several
+    /// rows have, as prefixes of their keys in `tokens`.
+    private func writeDerivedTables(
+        from derivedRows: inout RowSorter, counting memberCounts: inout RowSorter
+    ) throws(StoreError) -> [[UInt8]] {
+        var output = SortedTableWriter(
+            file: lane.file, rowsMax: Self.transactionRowsMax, retryPolicy: retryPolicy)
         let tables = lane.tables
         var sharedTokens: [[UInt8]] = []
         var previousToken: [UInt8] = []
+        var (group, memberCount): ([UInt8], Int) = ([], 0)
         try derivedRows.drain { change, value throws(StoreError) in
             let key = change.extracting(1..<change.count)
             guard let value else { return }
             if change[0] == DerivedTable.updates.rawValue {
+                let rowGroup = MemberCounts.group(of: key)
+                if !rowGroup.equals(group.span) {
+                    try memberCounts.put(group, count: memberCount)
+                    (group, memberCount) = (Array(rowGroup), 0)
+                }
+                memberCount += 1
                 return try output.put(key, value: value, in: tables.updates)
             }
             try output.put(key, value: value, in: tables.tokens)
@@ -129,7 +140,17 @@ package final class LaneRestore {
             }
         }
         try output.flush()
+        try memberCounts.put(group, count: memberCount)
         return sharedTokens
+    }
+
+    private func write(memberCounts: inout RowSorter) throws(StoreError) {
+        var output = SortedTableWriter(
+            file: lane.file, rowsMax: Self.transactionRowsMax, retryPolicy: retryPolicy)
+        try memberCounts.drain { group, value throws(StoreError) in
+            if let value { try output.put(group, value: value, in: lane.tables.groups) }
+        }
+        try output.flush()
     }
 
     /// Decides the conflicts of the tokens, and writes the progress in the last transaction.
@@ -164,6 +185,11 @@ package final class LaneRestore {
 }
 
 extension RowSorter {
+    /// Adds the number of a group's rows, except before the first group.
+    fileprivate mutating func put(_ group: [UInt8], count: Int) throws(StoreError) {
+        if count > 0 { try put(group.span, value: MemberCounts.value(count).span) }
+    }
+
     /// - Parameter scratch: A buffer that the calls reuse.
     fileprivate mutating func put(
         in table: LaneRestore.DerivedTable, key: Span<UInt8>, value: Span<UInt8>, scratch: inout [UInt8]

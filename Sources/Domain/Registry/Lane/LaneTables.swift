@@ -2,7 +2,7 @@ internal import Store
 
 /// The tables of a lane's file. `TableKey` describes their keys.
 struct LaneTables {
-    static let names = ["names", "starts", "updates", "profiles", "activities", "tokens"]
+    static let names = ["names", "starts", "updates", "profiles", "activities", "tokens", "groups"]
 
     /// The numbers of apps and activity types (`NameTable`).
     let names: Table
@@ -16,6 +16,8 @@ struct LaneTables {
     let activities: Table
     /// An index of `starts` and `updates` by token (`TokenConflicts`).
     let tokens: Table
+    /// The number of rows that each group has in `updates` (`MemberCounts`).
+    let groups: Table
 
     init(_ file: StateFile) {
         names = file.table(named: "names")
@@ -24,9 +26,10 @@ struct LaneTables {
         profiles = file.table(named: "profiles")
         activities = file.table(named: "activities")
         tokens = file.table(named: "tokens")
+        groups = file.table(named: "groups")
     }
 
-    var all: [Table] { [names, starts, updates, profiles, activities, tokens] }
+    var all: [Table] { [names, starts, updates, profiles, activities, tokens, groups] }
 }
 
 /// The number of rows of a lane.

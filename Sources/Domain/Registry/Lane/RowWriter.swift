@@ -1,11 +1,12 @@
 internal import Store
 
 /// A writer that applies the changes of one transaction. It writes each row to its table and updates the
-/// indexes `activities` and `tokens`. At the end `resolveConflicts` decides which rows are served among
+/// indexes `activities`, `groups` and `tokens`. At the end `resolveConflicts` decides which rows are served among
 /// installations that share a token.
 struct RowWriter: ~Copyable {
     private let tables: LaneTables
     private var conflicts: TokenConflicts
+    private var memberCounts = MemberCounts()
     /// Whether the change that is applied now is reported.
     private var reportsChanges = false
     /// The changed rows to report, with their previous state.
@@ -36,12 +37,11 @@ struct RowWriter: ~Copyable {
         }
     }
 
-    /// Decides which rows are served. Call it once, after the last change.
+    /// Decides which rows are served, and writes the numbers of members. Call it once, after the last change.
     ///
     /// - Parameter reportsChanges: Whether rows that are served again are reported.
-    mutating func resolveConflicts(reportsChanges: Bool, in transaction: inout WriteTransaction)
-        throws(StoreError)
-    {
+    mutating func finish(reportsChanges: Bool, in transaction: inout WriteTransaction) throws(StoreError) {
+        try memberCounts.write(to: tables.groups, in: &transaction)
         try conflicts.resolve(in: &transaction)
         if reportsChanges { changedRows += conflicts.restoredRows }
     }
@@ -78,6 +78,7 @@ struct RowWriter: ~Copyable {
         guard let groupAndValue else {
             guard let oldValue else { return }
             try transaction.remove(tableKey.span, in: tables.updates)
+            memberCounts.add(-1, toGroupOf: tableKey.span)
             try transaction.remove(key, in: tables.activities)
             return try removeToken(.update, key: key, value: oldValue, in: &transaction)
         }
@@ -89,9 +90,13 @@ struct RowWriter: ~Copyable {
             if TokenValue.isSameRecord(oldValue.span, as: value) { return }
         } else {
             // The activity is new, or another group changes its key.
-            if oldValue != nil { try transaction.remove(tableKey.span, in: tables.updates) }
+            if oldValue != nil {
+                try transaction.remove(tableKey.span, in: tables.updates)
+                memberCounts.add(-1, toGroupOf: tableKey.span)
+            }
             try transaction.put(key, value: group, in: tables.activities)
             TableKey.writeUpdateKey(ofActivity: key, group: group, into: &tableKey)
+            memberCounts.add(1, toGroupOf: tableKey.span)
         }
         try transaction.put(tableKey.span, value: value, in: tables.updates)
         if reportsChanges {

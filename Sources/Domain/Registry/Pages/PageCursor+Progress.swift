@@ -5,8 +5,13 @@ extension PageCursor {
     /// Whether a walk through a group's activities will still come to this row of the group.
     package func willVisit(_ row: borrowing TokenPageRow) -> Bool {
         guard let suffix = Self.suffix(of: row) else { return false }
-        let isBehind = !suffix.lexicographicallyPrecedes(next)
-        let isBeforeOrigin = suffix.lexicographicallyPrecedes(origin)
+        return willVisit(suffix)
+    }
+
+    /// Whether a walk will still come to a position.
+    package func willVisit(_ position: [UInt8]) -> Bool {
+        let isBehind = !position.lexicographicallyPrecedes(next)
+        let isBeforeOrigin = position.lexicographicallyPrecedes(origin)
         return isWrapped ? isBehind && isBeforeOrigin : isBehind || isBeforeOrigin
     }
 

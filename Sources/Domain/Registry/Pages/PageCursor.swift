@@ -1,3 +1,5 @@
+package import Store
+
 /// The position of a selection's walk through a lane, between two pages. A walk starts anywhere, continues to
 /// the end, wraps to the first key, and ends where it started. A row that comes or goes during the walk is
 /// met at most once. A row that stays is met exactly once.
@@ -32,6 +34,25 @@ package struct PageCursor: Sendable, Hashable {
     package init(startingAt bucket: UInt16 = 0) {
         let origin = bucket == 0 ? [] : [UInt8(bucket >> 8), UInt8(bucket & 0xFF)]
         self.init(origin: origin, next: origin, isWrapped: false, activity: 0)
+    }
+
+    /// Creates the start of a walk at a position of another walk.
+    package init(startingAt position: [UInt8]) {
+        self.init(origin: position, next: position, isWrapped: false, activity: 0)
+    }
+
+    /// The positions up to the end of the table, or up to the origin if the walk has passed that end.
+    package var range: KeyRange { KeyRange(from: next, upTo: isWrapped ? origin : nil) }
+
+    /// The cursor behind `range`. Nil if the walk ends there.
+    var behindRange: PageCursor? {
+        isWrapped || origin.isEmpty ? nil : PageCursor(origin: origin, next: [], isWrapped: true, activity: 0)
+    }
+
+    /// The end of a page: the positions from this cursor up to the next page. Nil means the end of `range`.
+    package func pageEnd(before nextPage: PageCursor?) -> [UInt8]? {
+        guard let nextPage, nextPage.isWrapped == isWrapped else { return range.upper }
+        return nextPage.next
     }
 
     /// The stored form: the version, `isWrapped` as 0 or 1, the index of the activity, the length of

@@ -9,6 +9,8 @@ struct PageWalk: ~Copyable {
     private let names: NameTable
     private let rowsMax: Int
     private var filler: PageFiller
+    /// The code of no group.
+    private static let noGroup = [NameCode.Tag.none]
     /// The number of rows that the walk may still examine. A lookup of a name counts as a row.
     private var examinationsLeft = Lane.examinedRowsMax
 
@@ -23,7 +25,8 @@ struct PageWalk: ~Copyable {
 
     /// Fills the page. Returns the cursor of the next page, or nil if the selection has no more rows.
     mutating func run(
-        from cursor: PageCursor, into page: inout TokenPage, snapshot: borrowing ReadSnapshot
+        from cursor: PageCursor, upTo bound: [UInt8]?, into page: inout TokenPage,
+        snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         guard let number = try names.existingNumber(for: Array(selection.app.utf8).span, snapshot: snapshot)
         else { return nil }
@@ -32,10 +35,14 @@ struct PageWalk: ~Copyable {
         switch selection.tokens {
         case .starts(let type):
             let source = try startSource(for: type, app: app, snapshot: snapshot)
-            return try walkAround(source, from: cursor, filling: &page, snapshot: snapshot)
+            return try walkAround(source, from: cursor, upTo: bound, filling: &page, snapshot: snapshot)
         case .updates(let group):
             guard let source = updateSource(for: group, app: app) else { return nil }
-            return try walkAround(source, from: cursor, filling: &page, snapshot: snapshot)
+            return try walkAround(source, from: cursor, upTo: bound, filling: &page, snapshot: snapshot)
+        case .possibleMembers(let group):
+            guard var source = updateSource(for: group, app: app) else { return nil }
+            source.otherPrefix = app + Self.noGroup
+            return try walkAround(source, from: cursor, upTo: bound, filling: &page, snapshot: snapshot)
         case .activities(let activities):
             return try walkActivities(activities, of: app, from: cursor, filling: &page, snapshot: snapshot)
         }
@@ -55,8 +62,8 @@ struct PageWalk: ~Copyable {
         /// The prefix that is preferred if an installation has a row with each prefix. Nil if no such row can
         /// exist.
         let preferredPrefix: [UInt8]?
-        let otherPrefix: [UInt8]?
-        /// The code of the group, or nil for starts.
+        var otherPrefix: [UInt8]?
+        /// The code of the group of the rows with the preferred prefix, or nil for starts.
         let group: [UInt8]?
         /// The type to start. A row with the other prefix serves every type, but may except this one.
         var startType: [UInt8]?
@@ -92,28 +99,23 @@ struct PageWalk: ~Copyable {
 
     // MARK: Walks through a source
 
-    /// Walks to the end of the source, and then from its first key to the origin of the cursor.
+    /// Walks to the bound, or to the end of the cursor's range.
     private mutating func walkAround(
-        _ source: RowSource, from start: PageCursor, filling page: inout TokenPage,
+        _ source: RowSource, from start: PageCursor, upTo bound: [UInt8]?, filling page: inout TokenPage,
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         var cursor = start
-        if !cursor.isWrapped {
-            if let next = try walkRange(
-                of: source, from: cursor.next, to: nil, filling: &page, snapshot: snapshot)
-            {
-                cursor.next = next
-                return cursor
-            }
-            if cursor.origin.isEmpty { return nil }
-            cursor.isWrapped = true
-            cursor.next = []
+        let range = cursor.range
+        let isBounded = bound.map { bound in range.upper.map { bound.lexicographicallyPrecedes($0) } ?? true }
+        let end = isBounded == true ? bound : range.upper
+        if let next = try walkRange(
+            of: source, from: range.lower, to: end, filling: &page, snapshot: snapshot)
+        {
+            cursor.next = next
+            return cursor
         }
-        guard
-            let next = try walkRange(
-                of: source, from: cursor.next, to: cursor.origin, filling: &page, snapshot: snapshot)
-        else { return nil }
-        cursor.next = next
+        guard isBounded == true, let bound else { return cursor.behindRange }
+        cursor.next = bound
         return cursor
     }
 
@@ -164,6 +166,7 @@ struct PageWalk: ~Copyable {
         var dismissals = try DismissalWalk(
             selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, snapshot: snapshot)
         let group = source.group?.span
+        let noGroup = Self.noGroup
         while preferredRows.isInside || otherRows.isInside {
             // Negative or zero: the next row has the preferred prefix. Zero: both rows have the same holder.
             let order =
@@ -178,8 +181,9 @@ struct PageWalk: ~Copyable {
             if isFull(page) { return Array(suffix) }
             examinationsLeft -= 1
             let value = try order <= 0 ? preferredRows.value : otherRows.value
-            var exclusion = exclusion(of: value, isOtherRow: order > 0, in: source)
-            if exclusion == nil, let program = selection.program {
+            var exclusion: ExclusionReason?
+            // The tags and segments come first. A row that they do not select is left out for that reason only.
+            if let program = selection.program {
                 if profileKeys.move(to: suffix) {
                     let hasUserProfile = try profiles.advance(to: profileKeys.user.span)
                     userProfile = try hasUserProfile ? profiles.value : Span()
@@ -191,11 +195,16 @@ struct PageWalk: ~Copyable {
                     os: OSVersion.read(value, at: TokenValue.FieldOffset.os))
                 if !isSelected { exclusion = .notSelected }
             }
+            if exclusion == nil { exclusion = self.exclusion(of: value, isOtherRow: order > 0, in: source) }
             if exclusion == nil, dismissals.isNeeded, try dismissals.contains(suffix) {
                 exclusion = .dismissed
             }
+            let isWithoutGroup = order > 0 && source.group != nil
             if let exclusion {
-                page.exclusions.add(exclusion)
+                // Most activities without a group belong to other groups, so their exclusions are not counted.
+                if !isWithoutGroup { page.exclusions.add(exclusion) }
+            } else if isWithoutGroup {
+                try filler.append(suffix, value: value, group: noGroup.span, to: &page, snapshot: snapshot)
             } else {
                 try filler.append(suffix, value: value, group: group, to: &page, snapshot: snapshot)
             }

@@ -9,6 +9,9 @@ package struct TokenSelection: Sendable {
         case starts(type: String)
         /// The update tokens of a group's activities. Nil means the activities without a known group.
         case updates(group: String?)
+        /// The update tokens of a group's activities, and of activities without a known group. Only the caller knows
+        /// which of the latter belong to the group.
+        case possibleMembers(group: String)
         /// The update tokens of these activities, at most `Audience.namesMax`. Pages follow the order of this
         /// list.
         case activities([String])

@@ -8,7 +8,7 @@ internal import RecordFormat
 ///
 ///     0       updated at, seven bytes of milliseconds
 ///     7       os, locale, app build, time zone: each a length plus one (zero if missing), and the text
-///     then    the number of tags, and each tag
+///     then    the number of tags plus one (zero if none were set), and each tag
 ///     then    the number of attributes, and for each the name, the kind (one byte) and the value
 ///
 /// Tags and names have a length in front. An integer or a number takes eight bytes.
@@ -41,7 +41,8 @@ enum ProfileValue {
         append(text: record["appBuild"], to: &value)
         append(text: record["timeZone"], to: &value)
         var tags = record["tags"].array(countMax: Report.tagsMax)
-        value.append(length: tags.count)
+        let areSet = tags.count > 0 || record["noTags"].optional?.bool() == true
+        value.append(length: areSet ? tags.count + 1 : 0)
         while let tag = tags.next() {
             tag.checkName()
             unsafe value.append(counted: tag.utf8)
@@ -129,9 +130,16 @@ extension ProfileValue {
         return offset
     }
 
+    /// Whether a report has set tags, even an empty list.
+    static func hasSetTags(in value: Span<UInt8>) -> Bool {
+        var offset = tagsOffset(in: value)
+        return value.readLength(at: &offset) > 0
+    }
+
     static func hasTag(_ tag: Span<UInt8>, in value: Span<UInt8>) -> Bool {
         var offset = tagsOffset(in: value)
-        for _ in 0..<value.readLength(at: &offset) {
+        let tagCount = max(0, value.readLength(at: &offset) - 1)
+        for _ in 0..<tagCount {
             if value.readCountedBytes(at: &offset).equals(tag) { return true }
         }
         return false
@@ -140,7 +148,7 @@ extension ProfileValue {
     /// Returns the offset of an attribute's kind, which its value follows, or nil if the name is missing.
     static func attributeOffset(of name: Span<UInt8>, in value: Span<UInt8>) -> Int? {
         var offset = tagsOffset(in: value)
-        let tagCount = value.readLength(at: &offset)
+        let tagCount = max(0, value.readLength(at: &offset) - 1)
         for _ in 0..<tagCount { _ = value.readCountedBytes(at: &offset) }
         let attributeCount = value.readLength(at: &offset)
         for _ in 0..<attributeCount {

@@ -17,7 +17,7 @@ enum RowKind: UInt8 {
 ///     updates     app, group               → recipient, installation, activity   the row
 ///     profiles    app                      → recipient, installation or none     the profile
 ///     activities  app, activity, recipient, installation                         its group
-
+///     groups      app, group                                                     the number of its activities
 ///     tokens      app, hash, kind, key of the start or the activity              nothing
 enum TableKey {
     /// The number of a token hash's bytes in a key. The row's value contains the full hash.

@@ -2,8 +2,8 @@ internal import CatalogRecords
 internal import Identifiers
 
 // The test of one token's row. Two profiles count: the profile of the installation, and the profile that the
-// backend set for all installations of the user. For a field or an attribute the installation's profile has
-// priority. Tags of both count.
+// backend set for all installations of the user. Anyone with the app's report key can report attributes and tags. So an
+// attribute or the tags that the backend has set win. The fields are facts about the phone, which only the phone knows.
 
 extension SegmentProgram {
     /// Whether the rule selects the row. A rule without nodes selects every row.
@@ -35,8 +35,8 @@ extension SegmentProgram {
         case .not: return !matchesNode(at: index + 1, user: user, installation: installation, os: os)
         case .tag:
             let tag = constants.span.extracting(node.text)
+            if !user.isEmpty, ProfileValue.hasSetTags(in: user) { return ProfileValue.hasTag(tag, in: user) }
             return !installation.isEmpty && ProfileValue.hasTag(tag, in: installation)
-                || !user.isEmpty && ProfileValue.hasTag(tag, in: user)
         case .text, .integer, .number, .boolean: return false
         case .exists, .isIn, .compares:
             guard let field = node.field else {
@@ -52,11 +52,11 @@ extension SegmentProgram {
         at index: Int, user: Span<UInt8>, installation: Span<UInt8>
     ) -> Bool {
         let name = constants.span.extracting(nodes[index].text)
-        if !installation.isEmpty, let offset = ProfileValue.attributeOffset(of: name, in: installation) {
-            return testAttribute(at: index, profile: installation, offset: offset)
-        }
         if !user.isEmpty, let offset = ProfileValue.attributeOffset(of: name, in: user) {
             return testAttribute(at: index, profile: user, offset: offset)
+        }
+        if !installation.isEmpty, let offset = ProfileValue.attributeOffset(of: name, in: installation) {
+            return testAttribute(at: index, profile: installation, offset: offset)
         }
         return matchesMissingValue(at: index)
     }

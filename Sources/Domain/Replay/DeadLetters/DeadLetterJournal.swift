@@ -54,6 +54,16 @@ package struct DeadLetterJournal {
         return begunActions[letter] == nil ? .open : .doubtful
     }
 
+    /// Returns the state for a list: a dead letter whose jobs `flotilla replay resend` has sent is not open any more.
+    func listedState(of letter: DeadLetterRecord) -> DeadLetterState {
+        let state = state(of: letter.id.offset)
+        // Only with resent jobs in the partition the sheet is decoded.
+        guard state == .open, !resentLines.isEmpty, let sheet = letter.sheet, wasResent(sheet) else {
+            return state
+        }
+        return .redriven
+    }
+
     /// Returns the redrive that has begun with a dead letter, or nil.
     func begunAction(on letter: Int64) -> BegunAction? { begunActions[letter] }
 

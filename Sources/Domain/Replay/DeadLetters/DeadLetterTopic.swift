@@ -62,15 +62,32 @@ package struct DeadLetterTopic {
         }
     }
 
-    /// Passes all matching dead letters to `body`, in any state.
+    /// Finds one dead letter and its state. Its marks are behind it, so the records before it are not read.
+    package func find(
+        _ id: DeadLetterID
+    ) throws -> (letter: DeadLetterRecord, state: DeadLetterJournal.DeadLetterState)? {
+        guard partitions.contains(id.partition) else { return nil }
+        var journal = DeadLetterJournal()
+        var letter: DeadLetterRecord?
+        try scan(.deadLetters, in: id.partition, from: .offset(id.offset)) { record in
+            journal.apply(record)
+            if record.offset == id.offset { letter = DeadLetterRecord(record) }
+            // The record was deleted, or is a mark.
+            if letter == nil { throw TopicScanner.StopScan() }
+        }
+        return letter.map { ($0, journal.listedState(of: $0)) }
+    }
+
+    /// Passes all matching dead letters to `body`, in any state (`DeadLetterJournal.listedState`).
     package func forEach(
         matching filter: DeadLetterFilter,
         body: (DeadLetterRecord, DeadLetterJournal.DeadLetterState) throws -> Void
     ) throws {
         for partition in partitions where filter.includes(partition: partition) {
-            try forEach(
-                in: partition, matching: filter, journal: journal(of: partition, matching: filter), body: body
-            )
+            let journal = try journal(of: partition, matching: filter)
+            try forEach(in: partition, matching: filter, journal: journal) { letter, _ in
+                try body(letter, journal.listedState(of: letter))
+            }
         }
     }
 }

@@ -48,8 +48,8 @@ package struct Discard {
                 batch.removeAll()
                 try progress(count)
             }
-            try deadLetters.forEach(in: partition, matching: filter, journal: journal) { letter, state in
-                guard state == .open else { return }
+            try deadLetters.forEach(in: partition, matching: filter, journal: journal) { letter, _ in
+                guard journal.listedState(of: letter) == .open else { return }
                 batch.append((letter.id.offset, letter.app))
                 if batch.count >= Redrive.batchLettersMax { try markBatch() }
             }

@@ -41,7 +41,7 @@ struct RedrivenRecord {
         case .expansions, .expansionsUrgent, .sendsTimed, .subscriptions, .schedulesAuto:
             (topic, partition, writers) = (origin, letter.rejection.partition, .transactional)
         case .catalog, .installations, .registry, .events, .groups, .superseded, .progress, .starts,
-            .receipts, .timers, .replies, .members, .audit, .deadLetters:
+            .receipts, .timers, .replies, .members, .audit, .auditSends, .deadLetters:
             throw NotRedrivable(reason: .unknownTopic)
         }
     }

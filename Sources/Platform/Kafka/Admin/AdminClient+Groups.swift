@@ -57,8 +57,7 @@ extension AdminClient {
     package func setOffsets(
         of group: String, to offsets: [TopicPartition: Int64], withinMilliseconds limit: Int = 15_000
     ) throws(KafkaError) {
-        let list = PartitionList(
-            startingAt: offsets.map { PartitionStart(partition: $0.key, position: .offset($0.value)) })
+        let list = PartitionList(offsets)
         var request = unsafe rd_kafka_AlterConsumerGroupOffsets_new(group, list.pointer)
         defer { unsafe rd_kafka_AlterConsumerGroupOffsets_destroy(request) }
         let action = "set the offsets of group \(group)"

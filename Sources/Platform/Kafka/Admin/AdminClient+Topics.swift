@@ -77,8 +77,7 @@ extension AdminClient {
     package func deleteRecords(
         before offsets: [TopicPartition: Int64], withinMilliseconds limit: Int = 15_000
     ) throws(KafkaError) {
-        let list = PartitionList(
-            startingAt: offsets.map { PartitionStart(partition: $0.key, position: .offset($0.value)) })
+        let list = PartitionList(offsets)
         var request = unsafe rd_kafka_DeleteRecords_new(list.pointer)
         defer { unsafe rd_kafka_DeleteRecords_destroy(request) }
         let failure = try unsafe performRequest(

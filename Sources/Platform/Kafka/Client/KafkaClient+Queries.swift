@@ -137,8 +137,7 @@ extension KafkaClient {
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
             if isRepetition { refreshMetadata(of: Set(times.map(\.0.topic)), until: deadline) }
             isRepetition = true
-            let list = PartitionList(
-                startingAt: times.map { PartitionStart(partition: $0.0, position: .offset($0.milliseconds)) })
+            let list = PartitionList(times.map { (key: $0.0, value: $0.milliseconds) })
             let code = unsafe KafkaErrorCode(
                 rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds))
             )

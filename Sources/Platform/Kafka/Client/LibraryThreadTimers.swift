@@ -15,7 +15,7 @@ enum LibraryThreadTimers {
     enum TimerSlack: Int {
         /// Transactions retry after five milliseconds, and the caller waits for that.
         case transactionalProducer = 1_100_000
-        /// For heartbeats every three seconds, and for leader and coordinator lookups every quarter and half
+        /// For heartbeats every second, and for leader and coordinator lookups every quarter and half
         /// second.
         case otherClients = 100_000_000
     }

@@ -40,21 +40,27 @@ extension Consumer {
     private static let leaderLookupMilliseconds = 1000
 
     /// Starts reading. A group member answers an offer with it; without a group it may be called at any time.
-    /// If the call fails because a beginning stays unknown, the offer is not answered and the call may be
-    /// repeated.
+    ///
+    /// A group member waits until the offsets of all starts are known. If one stays unknown, the call fails, the
+    /// offer is not answered, and the call may be repeated. Without a group, a partition that starts at the
+    /// beginning or the end of its log begins when a later poll has its offset, and the others begin at once.
     package func assign(
         startingAt starts: [PartitionStart], withinMilliseconds limit: Int = 5000
     ) throws(KafkaError) {
         if isClientEnded { throw KafkaError(action: "assign partitions", code: .state) }
-        var starts = starts
-        if case .group = options.membership {
-            starts = try resolveBeginnings(of: starts, until: Deadline(milliseconds: limit))
+        let offsets: [TopicPartition: Int64]
+        switch options.membership {
+        case .group: offsets = try resolveOffsets(of: starts, until: Deadline(milliseconds: limit))
+        case .manual:
+            offsets = knownOffsets(of: starts)
+            lookUpLeaders(of: offsets.keys)
         }
-        lookUpLeaders(of: starts)
-        let list = PartitionList(startingAt: starts)
+        let list = PartitionList(offsets)
         try unsafe replaceAssignment(with: list.pointer)
         waitForPreviousAssignment()
         assignment.recordAssignment(of: starts.lazy.map(\.partition))
+        for start in starts where offsets[start.partition] == nil { lookups.add(start) }
+        lookups.submitDueQuery(at: .now(), with: client.submit)
     }
 
     /// Assigns the partitions from the group's committed offsets, or else from the beginning.
@@ -80,10 +86,10 @@ extension Consumer {
     ///
     /// The library stops a partition for good if its offset is out of range. Only a restart makes it
     /// continue.
-    package func startReading(at starts: [PartitionStart]) throws(KafkaError) {
+    package func startReading(at offsets: [TopicPartition: Int64]) throws(KafkaError) {
         if isClientEnded { throw KafkaError(action: "start to read partitions", code: .state) }
         let paused = assignment.pausedPartitions
-        let list = PartitionList(startingAt: starts)
+        let list = PartitionList(offsets)
         try unsafe replaceAssignment(with: list.pointer)
         waitForPreviousAssignment()
         pause(Array(paused))
@@ -111,13 +117,13 @@ extension Consumer {
         assignment.recordRelease()
     }
 
-    /// Asks for the leaders that the library does not know. A group member has learned its topics by joining.
-    /// Without a group the library would begin to read half a second later: it waits so long if it does not
-    /// know a leader. Errors are ignored, because the library then looks for the leader itself.
-    private func lookUpLeaders(of starts: [PartitionStart]) {
-        guard case .manual = options.membership else { return }
+    /// Asks for the leaders that the library does not know. A group member has learned its topics by joining, and a
+    /// look-up of an offset asks for its leader. Otherwise the library would begin to read half a second later: it
+    /// waits so long if it does not know a leader. Errors are ignored, because the library then looks for the leader
+    /// itself.
+    private func lookUpLeaders(of partitions: some Sequence<TopicPartition>) {
         let deadline = Deadline(milliseconds: Self.leaderLookupMilliseconds)
-        for name in Set(starts.map(\.partition.topic)).subtracting(topicsWithKnownLeaders) {
+        for name in Set(partitions.map(\.topic)).subtracting(topicsWithKnownLeaders) {
             guard let topic = try? Topic(name: name, client: client),
                 (try? client.describe(topic, until: deadline)) != nil
             else { continue }
@@ -129,11 +135,37 @@ extension Consumer {
     private func replaceAssignment(
         with list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
     ) throws(KafkaError) {
+        lookups.removeAll()
+        stoppedPartitions = []
         // Inside the library, a pause outlives its assignment.
         resume(Array(assignment.pausedPartitions))
         let code = unsafe KafkaErrorCode(rd_kafka_assign(client.pointer, list))
         guard code == .none else { throw KafkaError(action: "change the assignment", code: code) }
         forgetTopicAddresses()
+    }
+
+    /// Starts partitions of the assignment whose offsets are known now. The other partitions continue.
+    func startFoundPartitions(at offsets: [TopicPartition: Int64]) throws(KafkaError) {
+        if offsets.isEmpty { return }
+        let list = PartitionList(offsets)
+        // A partition whose offset was out of range is still in the library's assignment, and stands still.
+        let stopped = PartitionList(offsets.keys.filter(stoppedPartitions.contains))
+        if stopped.count > 0 {
+            try unsafe changeAssignment(by: rd_kafka_incremental_unassign(client.pointer, stopped.pointer))
+            waitForPreviousAssignment()
+        }
+        try unsafe changeAssignment(by: rd_kafka_incremental_assign(client.pointer, list.pointer))
+        stoppedPartitions.subtract(offsets.keys)
+        let paused = PartitionList(offsets.keys.filter(assignment.pausedPartitions.contains))
+        if paused.count > 0 { _ = unsafe rd_kafka_pause_partitions(client.pointer, paused.pointer) }
+        forgetTopicAddresses()
+    }
+
+    private func changeAssignment(by error: OpaquePointer?) throws(KafkaError) {
+        guard let error = unsafe error else { return }
+        defer { unsafe rd_kafka_error_destroy(error) }
+        throw KafkaError(
+            action: "change the assignment", code: unsafe KafkaErrorCode(rd_kafka_error_code(error)))
     }
 
     /// Waits until the library has released the previous assignment. Its thread gets one message per

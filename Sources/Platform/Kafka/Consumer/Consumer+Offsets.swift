@@ -72,30 +72,61 @@ extension Consumer {
         return code == .none && list.offset(at: 0) >= 0 ? list.offset(at: 0) : nil
     }
 
-    /// Replaces each beginning by its offset. The library must not look up a beginning itself if a seek or a
-    /// pause can follow. A late answer would be outdated then. The library would ask again and jump to the
-    /// beginning, past the seek.
-    func resolveBeginnings(of starts: [PartitionStart], until deadline: Deadline) throws(KafkaError)
-        -> [PartitionStart]
-    {
-        let unresolved = starts.filter { $0.position == .beginning }
-        if unresolved.isEmpty { return starts }
-        let beginnings = try client.offsets(
-            for: unresolved.map { ($0.partition, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) },
-            until: deadline)
-        return starts.map { start in
-            guard start.position == .beginning else { return start }
-            let offset = beginnings[start.partition] ?? nil
-            return PartitionStart(partition: start.partition, position: .offset(offset ?? 0))
+    /// Returns the offsets of the starts that name one.
+    func knownOffsets(of starts: [PartitionStart]) -> [TopicPartition: Int64] {
+        var offsets: [TopicPartition: Int64] = [:]
+        for start in starts {
+            if case .offset(let offset) = start.position { offsets[start.partition] = offset }
         }
+        return offsets
+    }
+
+    /// Returns the offsets of the starts. Waits for the answer of the cluster if a start is the beginning or the end of
+    /// a log. The library must not look it up itself: a late answer would undo a seek (`PositionLookups`).
+    func resolveOffsets(
+        of starts: [PartitionStart], until deadline: Deadline
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        var offsets = knownOffsets(of: starts)
+        let unresolved: [(TopicPartition, milliseconds: Int64)] = starts.compactMap { start in
+            switch start.position {
+            case .offset: nil
+            case .beginning: (start.partition, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING))
+            case .end: (start.partition, milliseconds: Int64(RD_KAFKA_OFFSET_END))
+            }
+        }
+        if unresolved.isEmpty { return offsets }
+        for (partition, offset) in try client.offsets(for: unresolved, until: deadline) {
+            offsets[partition] = offset ?? 0
+        }
+        return offsets
+    }
+
+    /// Takes a result for the look-ups of positions. Returns false if the loop has submitted its query.
+    func takeLookupResult(
+        _ result: OffsetQueryResult, of id: OffsetQueryID, into events: inout [ConsumerEvent]
+    ) -> Bool {
+        guard let starts = lookups.take(result, of: id, at: .now()) else { return false }
+        if case .failed(_, let error) = result { events.append(.failed(.client(error))) }
+        do throws(KafkaError) {
+            try startFoundPartitions(at: knownOffsets(of: starts))
+        } catch {
+            for start in starts { lookups.add(start) }
+            events.append(.failed(.client(error)))
+        }
+        return true
     }
 
     /// Continues at other offsets. Clear batches that hold older records of these partitions.
     package func seek(to starts: [PartitionStart], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
-        let starts = try resolveBeginnings(of: starts, until: deadline)
+        var offsets = try resolveOffsets(of: starts, until: deadline)
+        // These partitions are not in the library's assignment yet, or stand still there.
+        let unstarted = offsets.filter { lookups.remove($0.key) }
+        try startFoundPartitions(at: unstarted)
+        for partition in unstarted.keys { offsets[partition] = nil }
+        if offsets.isEmpty { return }
         try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            let list = PartitionList(startingAt: starts)
+            let list = PartitionList(offsets)
             if let error = unsafe rd_kafka_seek_partitions(
                 client.pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds))
             {

@@ -20,6 +20,10 @@ package final class Consumer {
     private var renewalBackoff = ClientRenewalBackoff(now: .now())
     let options: ConsumerOptions
     var assignment = AssignmentState()
+    /// The partitions that start when their offsets are known.
+    var lookups = PositionLookups()
+    /// The partitions that the library has stopped, because their offset was out of range, and that start again.
+    var stoppedPartitions: Set<TopicPartition> = []
     /// The topics whose leaders the library knows.
     var topicsWithKnownLeaders: Set<String> = []
     private var topicTable: TopicTable
@@ -99,7 +103,11 @@ package final class Consumer {
         detectSuspension(since: lastPolledAt, allowedMilliseconds: Int(waitMilliseconds), events: &events)
         takeRebalanceChanges(into: &events)
         takeCommitOutcomes(into: &events)
-        for (id, result) in client.queryResults.takeAll() { events.append(.queryCompleted(id, result)) }
+        for (id, result) in client.queryResults.takeAll() {
+            let isOfLookup = takeLookupResult(result, of: id, into: &events)
+            if !isOfLookup { events.append(.queryCompleted(id, result)) }
+        }
+        lookups.submitDueQuery(at: lastPolledAt, with: client.submit)
         return events
     }
 
@@ -132,7 +140,7 @@ package final class Consumer {
             if assignment.pendingRebalance == nil {
                 unsafe events.append(.reachedEnd(partition, offset: message.pointee.offset))
             }
-        case (.autoOffsetReset, let partition?): events.append(.failed(.outOfRange(partition, text: text)))
+        case (.autoOffsetReset, let partition?): handleOutOfRange(partition, text: text, events: &events)
         // The consumer was polled too late. The library reports the loss of its partitions in a later event.
         case (.maxPollExceeded, _): client.events.reportError(code, text: text, isFatal: false)
         case (.fatal, _):
@@ -145,6 +153,17 @@ package final class Consumer {
                     .partition(partition, KafkaError(action: "read \(partition)", code: code, text: text))))
         case (_, nil):
             events.append(.failed(.client(KafkaError(action: "read from kafka", code: code, text: text))))
+        }
+    }
+
+    /// Starts a partition again at its beginning, or reports that its next record is gone.
+    private func handleOutOfRange(_ partition: TopicPartition, text: String, events: inout [ConsumerEvent]) {
+        switch options.outOfRange {
+        case .error: events.append(.failed(.outOfRange(partition, text: text)))
+        case .earliest:
+            guard assignment.partitions.contains(partition) else { return }
+            stoppedPartitions.insert(partition)
+            lookups.add(PartitionStart(partition: partition, position: .beginning))
         }
     }
 

@@ -11,11 +11,11 @@ package struct ConsumerOptions: Sendable {
     }
 
     /// The behavior if the offset to read from no longer exists.
-    package enum OutOfRangePolicy: String, Sendable {
+    package enum OutOfRangePolicy: Sendable {
         /// Report an error to a person: for jobs, sends and reports. Records are never skipped silently.
         case error
         /// Start again at the beginning: for compacted topics, which still hold the newest record of each
-        /// key.
+        /// key. Only for consumers without a group.
         case earliest
     }
 
@@ -23,8 +23,16 @@ package struct ConsumerOptions: Sendable {
     package var outOfRange = OutOfRangePolicy.error
     /// Whether records of transactions that are open or aborted are read.
     package var readsOpenTransactions = false
+    /// The default of `sessionMilliseconds`.
+    ///
+    /// A member whose coordinator is silent for one session gives up its partitions by itself, and the whole group
+    /// starts over. After the death of a node that is the active controller, Kafka takes 11 to 13 s until another
+    /// coordinator answers. The session is longer than that. So the death of a node takes no partitions from living
+    /// members, and the partitions of a dead process wait longer for their next owner.
+    package static let sessionMillisecondsDefault = 18_000
+
     /// The time without a heartbeat after which a member's partitions go to other members.
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     /// The longest time between two polls. It also limits the drain before partitions go.
     package var pollMillisecondsMax = 45_000
     /// The maximum size of the records that are fetched ahead.
@@ -42,8 +50,9 @@ package struct ConsumerOptions: Sendable {
 
     package init(membership: Membership) { self.membership = membership }
 
-    /// Several heartbeats fit into a session, and at least one comes every three seconds.
-    private var heartbeatMilliseconds: Int { max(100, min(3000, sessionMilliseconds / 5)) }
+    /// Several heartbeats fit into a session, and at least one comes every second. So a member learns of a rebalance
+    /// and of a new coordinator within a second.
+    var heartbeatMilliseconds: Int { max(100, min(1000, sessionMilliseconds / 5)) }
 
     func apply(to configuration: inout ClientConfiguration) {
         switch membership {
@@ -62,7 +71,8 @@ package struct ConsumerOptions: Sendable {
         configuration.set("max.poll.interval.ms", to: "\(max(pollMillisecondsMax, sessionMilliseconds))")
         configuration.set("enable.auto.commit", to: "false")
         configuration.set("enable.auto.offset.store", to: "false")
-        configuration.set("auto.offset.reset", to: outOfRange.rawValue)
+        // The consumer looks up the beginning itself (`PositionLookups`).
+        configuration.set("auto.offset.reset", to: "error")
         configuration.set(
             "isolation.level", to: readsOpenTransactions ? "read_uncommitted" : "read_committed")
         configuration.set("check.crcs", to: "true")

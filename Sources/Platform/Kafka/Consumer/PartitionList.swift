@@ -18,16 +18,11 @@ struct PartitionList: ~Copyable {
         }
     }
 
-    init(startingAt starts: [PartitionStart]) {
-        self.init(starts.map(\.partition))
-        for (index, start) in starts.enumerated() {
-            let offset: Int64 =
-                switch start.position {
-                case .offset(let offset): offset
-                case .beginning: Int64(RD_KAFKA_OFFSET_BEGINNING)
-                case .end: Int64(RD_KAFKA_OFFSET_END)
-                }
-            unsafe pointer.pointee.elems[index].offset = offset
+    /// Makes a list with an offset for each partition.
+    init(_ offsets: some Collection<(key: TopicPartition, value: Int64)>) {
+        self.init(offsets.map(\.key))
+        for (index, offset) in offsets.enumerated() {
+            unsafe pointer.pointee.elems[index].offset = offset.value
         }
     }
 

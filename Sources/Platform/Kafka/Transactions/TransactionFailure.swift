@@ -51,10 +51,11 @@ package struct TransactionFailure: Error, Equatable, CustomStringConvertible {
     package var advice: Advice {
         switch (errorClass, operation) {
         case (.fatal, _): .replaceProducer
-        case (_, .abort) where code == .timedOut: .retryCall
+        // The outcome is unknown, and comes later. If the call is repeated, the library can take the late answer for
+        // the answer to another call. It then ends the process (librdkafka 2.0.2). A new producer ends the
+        // transaction.
+        case (.retriable, .commit), (_, .abort): .replaceProducer
         case (.retriable, _): .retryCall
-        // A transaction that cannot be aborted can only be fenced.
-        case (.abortable, .abort): .replaceProducer
         case (.abortable, _): hasLostPartitions ? .abortAndDiscard : .abortAndRetry
         case (.unclassified, .flush): .abortAndRetry
         case (.unclassified, _): .replaceProducer

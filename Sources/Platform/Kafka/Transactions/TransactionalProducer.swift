@@ -12,7 +12,7 @@ package final class TransactionalProducer {
     /// The broker ends a transaction after this time. Until then an abandoned transaction hides all
     /// records behind it.
     package static let transactionMillisecondsMax = 6000
-    /// The limit of one call that a loop waits for, and of all records of a transaction together. It is a fifth of the
+    /// The limit of one call that a loop waits for, and of all records of a transaction together. It is a ninth of the
     /// usual session, so that the loop keeps its membership.
     package static let callMillisecondsMax = 2000
     /// The limit of an abort. If it takes longer, the producer is replaced, and the new one ends the transaction.
@@ -21,6 +21,9 @@ package final class TransactionalProducer {
     private static let discardMillisecondsMax = 500
     /// The time limit of `initialize`. A cluster that has just started delays the first transaction.
     package static let initializeMillisecondsMax = 15_000
+    /// The longest pause before the library connects to the coordinator again. A failed connection makes it look for
+    /// another coordinator. With the pause of other clients, a transaction would begin up to 2 s after Kafka has one.
+    private static let reconnectMillisecondsMax = 250
     /// The library's pause before it repeats a request.
     private static let retryBackoffMilliseconds = 5
     /// The pause before a call of the library is repeated.
@@ -29,7 +32,7 @@ package final class TransactionalProducer {
     private static let pollPauseMicrosecondsMin: UInt32 = 50
     private static let pollPauseMicrosecondsMax: UInt32 = 1000
 
-    private let client: KafkaClient
+    let client: KafkaClient
     private let compressionOfTopics: [String: ProducerOptions.Compression]
     private var begunAt = Instant.now()
     /// The partitions that take no records now. Records for them are refused at once.
@@ -58,6 +61,9 @@ package final class TransactionalProducer {
         configuration.set("transactional.id", to: transactionalID)
         configuration.set("transaction.timeout.ms", to: "\(timeoutMilliseconds)")
         configuration.set("retry.backoff.ms", to: "\(Self.retryBackoffMilliseconds)")
+        if settings.properties["reconnect.backoff.max.ms"] == nil {
+            configuration.set("reconnect.backoff.max.ms", to: "\(Self.reconnectMillisecondsMax)")
+        }
         // The library refuses an answer limit that is longer than the transaction's.
         if settings.properties["socket.timeout.ms"] == nil,
             timeoutMilliseconds <= ClientConfiguration.responseMillisecondsMax
@@ -202,9 +208,9 @@ package final class TransactionalProducer {
                 text: "\(impliedCount) records were not acknowledged, but later ones were",
                 errorClass: .abortable)
         }
-        let deadline = Deadline(milliseconds: Self.callMillisecondsMax)
-        try unsafe retry(.commit, until: deadline) {
-            unsafe rd_kafka_commit_transaction(client.pointer, max(1, deadline.libraryTimeoutMilliseconds))
+        // The library repeats the request within the limit. The call is not repeated (`TransactionFailure.advice`).
+        try unsafe perform(.commit) {
+            unsafe rd_kafka_commit_transaction(client.pointer, Int32(Self.callMillisecondsMax))
         }
         client.releaseValues()
         client.metrics.recordCommittedTransaction(seconds: Instant.now().seconds(since: begunAt))
@@ -213,9 +219,8 @@ package final class TransactionalProducer {
     /// Aborts the transaction and drops its records.
     package func abort() throws(TransactionFailure) {
         client.metrics.countTransaction(result: "aborted")
-        let deadline = Deadline(milliseconds: Self.abortMillisecondsMax)
-        try unsafe retry(.abort, until: deadline) {
-            unsafe rd_kafka_abort_transaction(client.pointer, max(1, deadline.libraryTimeoutMilliseconds))
+        try unsafe perform(.abort) {
+            unsafe rd_kafka_abort_transaction(client.pointer, Int32(Self.abortMillisecondsMax))
         }
         // The library drops unsent records. It has released their bodies only when its queue is empty.
         try waitForDeliveries()

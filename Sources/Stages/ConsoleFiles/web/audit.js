@@ -26,7 +26,7 @@ function page(place, { asked }) {
       // A cursor is valid only with the first page's range.
       if (!entries) until = Date.now() + 60_000;
       const page = await get(query("/v1/audit", { from: until - ranges[range][1], to: until, limit: 100, cursor: next }));
-      entries = [...(entries ?? []), ...page.entries];
+      entries = [...(entries ?? []), ...page.items];
       next = page.next;
       freshness.took(page);
     } catch (error) { freshness.failed(error); }

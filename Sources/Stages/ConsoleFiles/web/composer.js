@@ -40,7 +40,7 @@ export class Composer {
     const draft = draftOf(this.#address);
     const asked = events.map(([name]) => name).find((name) => name === this.#asked.get("event")) ?? "start";
     const namesOf = ({ items }) => items.map(({ name }) => name);
-    const known = { types: namesOf(types), segments: namesOf(segments), groups: groups.groups };
+    const known = { types: namesOf(types), segments: namesOf(segments), groups: groups.items };
     this.#form = new SendForm(draft?.form?.event ?? asked, known, { changed: (how) => this.#changed(how), groupChosen: (group) => this.#groupChosen(group) });
     this.#draw();
     if (draft?.form) await this.#restore(draft);
@@ -104,6 +104,8 @@ export class Composer {
 
   #rebase(newest, isTaken) {
     this.#form.takeGroup(newest, { isForced: isTaken });
+    // The send names another version now, so it is another request.
+    this.#key = freshKey();
     this.#newest = newest;
     this.#changed();
     this.#drawMoved();

@@ -81,12 +81,13 @@ function page(place, { asked }) {
     const totals = counts?.totals ?? {};
     const names = Object.keys(totals).sort((a, b) => totals[b] - totals[a]);
     show(body, ...notices,
+      counts?.next && notice("warn", "The counts end early, because there are too many to read at once. Choose a shorter time."),
       counts && figures(names.map((name) => [words[name] ?? name, count(totals[name]), name])),
       counts && names.length > 0 && card("By time", counts.by === "day" ? "one column per day, in UTC" : "one column per hour", h("div.in",
         columns("Events by time", series(counts, names), names.map((name, index) => ({ name, series: index })), counts.by === "day"),
         legend(names.map((name, index) => ({ name: words[name] ?? name, series: index, value: totals[name] }))))),
-      card("One by one", "the newest first", list.events.length
-        ? table("Events", eventColumns, list.events)
+      card("One by one", "the newest first", list.items.length
+        ? table("Events", eventColumns, list.items)
         : empty("No events", "Phones reported no event of this kind in this time.")));
   }
 

@@ -32,7 +32,7 @@ function page(place) {
     show(body, ...said,
       versions.size > 1 && notice("warn", `${versions.size} versions are running: ${[...versions].join(", ")}.`),
       openBreakers.length > 0 && notice("bad", "Pushes of this app are paused, because APNs refuses its key, team or topic. Correct the setting; no token is lost.",
-        h("ul", openBreakers.map(({ process, environment }) => h("li", `${environment}, at ${process}`)))),
+        h("ul", openBreakers.map(({ process, environment }) => h("li", process ? `${environment}, at ${process}` : environment)))),
       away.length > 0 && notice("bad", `Insight processes that do not answer (${count(away.length)}): ${away.map(({ process }) => process).join(", ")}.`),
       fleet.lagUnknown && notice("warn", "The cluster does not report the positions of its consumer groups."),
       figures([

@@ -55,7 +55,7 @@ function listPage(place, { asked }) {
   async function more() {
     try {
       const page = await get(query("/v1/groups", { state, cursor: next }));
-      further = [...further, ...page.groups];
+      further = [...further, ...page.items];
       next = page.next;
     } catch (error) { freshness.failed(error); }
     draw();
@@ -64,7 +64,7 @@ function listPage(place, { asked }) {
   function draw() {
     const said = freshness.notices();
     if (!answer) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
-    const all = [...answer.groups, ...further];
+    const all = [...answer.items, ...further];
     show(body, ...said, h("section.card", all.length
       ? [table("Groups", listColumns, all, (group) => `${group.groupId} ${group.userId ?? ""}`),
         next && h("div.more", h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]

@@ -78,7 +78,7 @@ function page(place, { asked }) {
       show(said, notice("good", isRedrive ? `Redrive done: ${amount(done)}.` : `Discarded: ${counted(done.letters, "letter")}.`,
         done.stay?.length > 0 && h("ul", done.stay.map((one) => h("li", `${count(one.count)} were not sent again: ${one.message}.`)))));
     } catch (error) {
-      show(said, notice("bad", error.code === "too_slow" ? "The call takes longer than the time limit and continues. Refresh in a few minutes." : what(error)));
+      show(said, notice("bad", error.code === "answer_too_slow" ? "The call takes longer than the time limit and continues. Refresh in a few minutes." : what(error)));
     }
   }
 
@@ -135,10 +135,10 @@ function page(place, { asked }) {
         ? card("By reason", null, table("Dead letters by reason", sumColumns, sums.sums, (row) => `${row.stage} ${row.reason} ${row.state}`))
         : card("Dead letters", null, empty("There are no dead letters", "Every record of the app could be used.")),
       opened && whole(opened),
-      letters.letters.length > 0 && card(isFiltered ? `${wanted.stage}: ${plain(wanted.reason)}` : "One by one", "the newest first",
+      letters.items.length > 0 && card(isFiltered ? `${wanted.stage}: ${plain(wanted.reason)}` : "One by one", "the newest first",
         isFiltered && h("div.in", h("div", h("button.small", { type: "button", onclick: () => { Object.assign(wanted, { stage: "", reason: "" }); look(); } }, "Show all reasons"))),
         chosen.size > 0 && h("div.in", h("div.filters", h("strong", `${counted(chosen.size, "letter")} chosen`), buttons(() => ({ letters: [...chosen] })))),
-        table("Dead letters", letterColumns, letters.letters, ({ letter }) => letter),
+        table("Dead letters", letterColumns, letters.items, ({ letter }) => letter),
         letters.more > 0 && h("div.more", h("span.note", `and ${count(letters.more)} more; choose a reason or a time to list them`))));
   }
   draw();

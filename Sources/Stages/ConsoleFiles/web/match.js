@@ -61,9 +61,9 @@ export class Match {
 
   #basis({ groupId, newest }) { return { id: groupId, sendId: newest.sendId, version: newest.version, state: newest.contentState }; }
 
-  #putBack(group, { before, sendId, after }) {
-    // If another send has come since, the dialog refuses and shows both states.
-    return this.#send(group, before, { id: group.groupId, sendId, state: after }, true);
+  #putBack(group, { before, version, after }) {
+    // If another send has come since, the planner refuses and the dialog shows both states.
+    return this.#send(group, before, { id: group.groupId, version, state: after }, true);
   }
 
   async #send(group, state, basis, isUndo = false) {
@@ -74,7 +74,7 @@ export class Match {
     const dialog = new SendDialog({ body, key, verb: "Send", layout: layoutOfGroup(group), basis,
       onAttempt: () => saveDraft(address, { pending: { body, key } }) });
     const { accepted, refused, notStored, newest } = await dialog.open();
-    if (accepted) this.#sent(address, { body, isUndo, before: basis.state, sendId: accepted.sendId });
+    if (accepted) this.#sent(address, { body, isUndo, before: basis.state, accepted });
     else if (notStored) this.#say("warn", "The send was not stored, so nothing was sent.");
     else if (refused) this.#say("bad", refused.message);
     else if (newest) this.#changed();
@@ -82,9 +82,9 @@ export class Match {
     else if (drafts()[address]) await this.lookUpPending();
   }
 
-  #sent(address, { body, isUndo, before, sendId }) {
+  #sent(address, { body, isUndo, before, accepted: { sendId, version } }) {
     if (isUndo) this.#undo.delete(address);
-    else this.#undo.set(address, { before, after: body.contentState, sendId, until: Date.now() + undoMilliseconds });
+    else this.#undo.set(address, { before, after: body.contentState, version, until: Date.now() + undoMilliseconds });
     this.#say("good", `Sent to ${body.groupId}.`, sendId);
     this.#changed();
   }

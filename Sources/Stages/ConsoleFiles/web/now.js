@@ -79,7 +79,7 @@ class Reader {
     if (Date.now() - (this.#readAt[name] ?? 0) < pauses[name]) return;
     this.#readAt[name] = Date.now();
     this.#parts[name] = await orBefore(read(), this.#parts[name]);
-    if (name === "sends") this.rate.add(Date.now(), this.#parts.sends.sends);
+    if (name === "sends") this.rate.add(Date.now(), this.#parts.sends.items);
   }
 
   async read(signal) {
@@ -150,8 +150,8 @@ function page(place) {
 
   const stop = poll((signal) => reader.read(signal), ({ groups, fleet, failures }) => {
     freshness.took(groups);
-    behind.took(groups.groups);
-    last = { groups: groups.groups, isPartial: groups.next !== undefined, fleet, failures };
+    behind.took(groups.items);
+    last = { groups: groups.items, isPartial: groups.next !== undefined, fleet, failures };
     draw();
   }, (error) => { freshness.failed(error); draw(); });
   draw();

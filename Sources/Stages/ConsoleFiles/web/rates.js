@@ -47,7 +47,7 @@ export async function failuresOfTheHour(signal, now = Date.now()) {
   for (let page = 0; page < pagesMax; page += 1) {
     // Each page is read once only, so it is not kept for a comparison.
     const answer = await call("GET", query("/v1/sends", { from: now - hour, limit: pageSize, cursor }), { signal });
-    for (const { report } of answer.sends) {
+    for (const { report } of answer.items) {
       for (const [reason, number] of Object.entries(report?.rejectedBy ?? {})) byReason[reason] = (byReason[reason] ?? 0) + number;
     }
     cursor = answer.next;

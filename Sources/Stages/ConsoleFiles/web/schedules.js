@@ -48,7 +48,7 @@ function page(place, { asked }) {
         may("send") && { title: "", cell: (schedule) => h("button.small.danger", { type: "button", onclick: () => cancel(schedule) }, "Cancel") },
       ].filter(Boolean), answer.items, ({ sendId }) => sendId)
       : empty("No schedules", "Sends for later and schedules of phones are listed here until they are sent.")),
-    answer.isComplete === false && h("p.note", "There are more; the list shows the earliest."));
+    answer.next !== undefined && h("p.note", "There are more; the list shows the earliest."));
   }
   look();
 }

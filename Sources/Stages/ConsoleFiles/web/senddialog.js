@@ -1,12 +1,12 @@
 // The confirmation of a send. It shows the change, the phones and the time, from a trial of exactly this body that it
-// runs itself. It refuses a form that is older than the newest state of its group.
+// runs itself. If the planner refuses a form that is older than the newest state of its group, it shows both states.
 
 import { h } from "./h.js";
 import { coded, notice, withoutEnter } from "./parts.js";
 import { show } from "./patch.js";
 import { what } from "./away.js";
 import { changeTable, movedTable } from "./difference.js";
-import { groupState, hasMoved } from "./groupstate.js";
+import { groupState, ifUnmoved, isNewerState } from "./groupstate.js";
 import { Trial } from "./trial.js";
 import { deliver, lookUp } from "./deliver.js";
 import { trialFindings } from "./trialresult.js";
@@ -27,13 +27,15 @@ export class SendDialog {
   #sureOf = null;
   #end = new AbortController();
   #openedAt = Date.now();
+  /** Whether the planner has refused the send or its trial, because the group has a newer state. */
+  #isMoved = false;
   #lookupNote = null;
 
   /**
    * @param send `{body, key, layout, attributes, basis, verb}`. `basis` is the group as the form opened.
    * `onAttempt` is called before the request leaves.
    */
-  constructor(send) { this.#send = send; }
+  constructor(send) { this.#send = { ...send, body: ifUnmoved(send.body, send.basis) }; }
 
   /** Opens the dialog. Resolves to `{accepted}`, `{refused}`, `{notStored}`, `{newest}`, or `{}` for "Not now". */
   open() {
@@ -61,14 +63,15 @@ export class SendDialog {
     this.#resolve(result);
   }
 
-  /** Compares with the group's newest state, and runs the trial. Both at the same time. */
+  /** Reads the group's newest state, and runs the trial. Both at the same time. */
   async #check() {
     const { body } = this.#send;
-    this.#trial = new Trial(body, () => this.#draw());
+    this.#trial = new Trial(body, () => this.#trialChanged());
     const [trial] = await Promise.allSettled([this.#trial.start(), this.#readNewest()]);
     if (this.#end.signal.aborted) return;
     if (trial.status === "rejected") {
       if (trial.reason.isAway) this.#trial.error = trial.reason;
+      else if (isNewerState(trial.reason)) this.#isMoved = true;
       else return this.#close({ refused: trial.reason });
     }
     if (this.#phase === "checking") this.#phase = "asking";
@@ -86,7 +89,19 @@ export class SendDialog {
     }
   }
 
-  get #isMoved() { return this.#newest !== null && hasMoved(this.#send.basis, this.#newest); }
+  /** The planner's verdict on the trial can come after the answer. */
+  #trialChanged() {
+    if (this.#trial.progress?.verdict === "newer_state") this.#isMoved = true;
+    this.#draw();
+  }
+
+  /** Shows that the planner has refused the send. */
+  async #movedOn() {
+    await this.#readNewest();
+    this.#isMoved = true;
+    this.#phase = "asking";
+    this.#draw();
+  }
 
   get #isSlow() { return Date.now() - this.#openedAt > trialPatienceMilliseconds; }
 
@@ -105,17 +120,13 @@ export class SendDialog {
     if (!this.#mayConfirm) return;
     this.#phase = "sending";
     this.#draw();
-    // Another send may have come while the reader was reading.
-    await this.#readNewest();
-    if (this.#end.signal.aborted) return;
-    if (this.#isMoved) { this.#phase = "asking"; return this.#draw(); }
     const { body, key, onAttempt } = this.#send;
     onAttempt?.();
     try {
       const { accepted, lost } = await deliver(body, key);
       if (accepted) return this.#close({ accepted });
       if (lost) return await this.#find();
-    } catch (error) { this.#close({ refused: error }); }
+    } catch (error) { await (isNewerState(error) ? this.#movedOn() : this.#close({ refused: error })); }
   }
 
   /** Looks the send up until the gateway says whether it is stored. */
@@ -134,7 +145,7 @@ export class SendDialog {
 
   #draw() {
     if (!this.#dialog.isConnected) return;
-    this.#title.textContent = this.#isMoved ? `${this.#newest.id} has moved on` : sendSentence({ ...this.#send, newest: this.#newest, trial: this.#trial });
+    this.#title.textContent = this.#isMoved ? `${this.#send.body.groupId} has moved on` : sendSentence({ ...this.#send, newest: this.#newest, trial: this.#trial });
     this.#yes.disabled = !this.#mayConfirm;
     this.#yes.hidden = this.#isMoved || this.#phase === "looking";
     this.#no.textContent = this.#phase === "looking" ? "Close" : "Not now";
@@ -151,7 +162,7 @@ export class SendDialog {
     const { basis, body } = this.#send;
     return [
       notice("bad", `Nothing was sent. ${body.groupId} has a newer state than this form.`),
-      movedTable(basis.state, this.#newest.state, body.contentState),
+      movedTable(basis.state, this.#newest?.state, body.contentState),
       h("div.buttons", h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest, isTaken: true }) }, "Take the newest state into the form"),
         h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest }) }, "Keep my values and look again")),
     ];

@@ -7,7 +7,7 @@ import { poll } from "./poll.js";
 import { show } from "./patch.js";
 import { card, confirm, during, empty, facts, field, head, moment, notice, table } from "./parts.js";
 import { bar } from "./charts.js";
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, targets, verdictTag } from "./report.js";
@@ -53,8 +53,8 @@ function listPage(place, { asked }) {
   function draw() {
     const said = freshness.notices();
     if (!first) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
-    const known = new Set(first.sends.map(({ sendId }) => sendId));
-    const all = [...first.sends, ...further.filter(({ sendId }) => !known.has(sendId))].filter(({ dryRun }) => areTrialsShown || !dryRun);
+    const known = new Set(first.items.map(({ sendId }) => sendId));
+    const all = [...first.items, ...further.filter(({ sendId }) => !known.has(sendId))].filter(({ dryRun }) => areTrialsShown || !dryRun);
     show(body, ...said, h("section.card", all.length || next
       ? [table("Sends", sendColumns(), all, (send) => send.sendId), next && h("div.more",
         h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]
@@ -64,7 +64,7 @@ function listPage(place, { asked }) {
   async function more() {
     try {
       const page = await get(query("/v1/sends", { group, cursor: next }));
-      further = [...further, ...page.sends];
+      further = [...further, ...page.items];
       next = page.next;
     } catch (error) { freshness.failed(error); }
     draw();
@@ -129,6 +129,7 @@ function onePage(place, { parameters: { id }, asked }) {
         ["Version", send.version], ["Generation", send.generation], ["Accepted", moment(send.acceptedAt)],
         ["Due", send.dueAt && moment(send.dueAt)],
         ["Lanes done", send.lanesExpected ? `${count(send.lanesDone)} of ${count(send.lanesExpected)}` : undefined],
+        ["Not visited", send.lanesPartlyVisited ? `phones in ${counted(send.lanesPartlyVisited, "lane")}, because the group ended` : undefined],
       ]))));
   }
 

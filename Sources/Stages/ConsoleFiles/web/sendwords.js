@@ -40,7 +40,7 @@ export function sendSentence({ body, layout, newest, trial }) {
 export function unsure({ body, newest, stateError, trial, isSlow }) {
   const group = body.groupId;
   if (group && body.event !== "start") {
-    if (stateError) {
+    if (stateError && body.ifVersion === undefined) {
       return { text: `The newest state of ${group} is unknown, because insight does not answer. The send may put an older state over a newer one.`,
         box: "Send it without the comparison" };
     }

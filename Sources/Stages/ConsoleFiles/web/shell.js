@@ -11,7 +11,7 @@ const menu = [
     ["#/schedules", "Schedules", "read"], ["#/definitions", "Definitions", "read"],
   ]],
   ["Recipients", [["#/people", "People", "read"], ["#/events", "Events", "read"]]],
-  ["Operations", [["#/dead-letters", "Dead letters", "read"], ["#/fleet", "Fleet", "read"], ["#/audit", "Audit", "read"]]],
+  ["Operations", [["#/dead-letters", "Dead letters", "read"], ["#/fleet", "Fleet", "admin"], ["#/audit", "Audit", "read"]]],
 ];
 
 const themes = ["auto", "light", "dark"];

@@ -8,6 +8,7 @@ export const verdicts = {
   held: ["warn", "held", "It waits until the clock has caught up with the sends before it."],
   superseded: ["", "superseded", "A newer send replaced it before it was sent."],
   conflict: ["bad", "conflict", "Its idempotency key was already used with another body. Only the first request counts."],
+  newer_state: ["bad", "newer state", "Its group had a newer state than its sender had seen, so nothing was sent."],
   ended: ["", "too late", "Its group had already ended."],
   outdated: ["", "outdated", "Its phones already had something newer."],
   expired: ["warn", "expired", "Its deadline passed before it could be sent."],

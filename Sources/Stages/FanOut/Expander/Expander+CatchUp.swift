@@ -21,7 +21,7 @@ extension Expander {
     }
 
     private mutating func catchUp(_ row: borrowing TokenPageRow, app id: String) throws(StoreError) {
-        guard let activity = row.activity, !row.token.isEmpty, !row.hasMovedAway else { return }
+        guard let activity = row.activity, let event = ScopeEvent(of: row), event != .logout else { return }
         let alone = ScopeKey(app: id, activity: activity)
         var scopes: [(key: ScopeKey, scope: LaneScope)] = []
         var isJoined = false
@@ -45,13 +45,16 @@ extension Expander {
             endedAt: scopes.map(\.scope.endVersion).max() ?? 0,
             app: id)
         if let scope = try table.scope(for: alone.bytes) { scopes.append((alone, scope)) }
-        guard let newest = NewestState(scopes), isWanted(until: newest.state.deadline) else { return }
+        guard let newest = NewestState(scopes, for: event), isWanted(until: newest.state.deadline) else {
+            return
+        }
         if let walk = newest.scope.walk, walk.version == newest.state.version,
             let cursor = WalkCursor(bytes: walk.cursor), cursor.willReach(row, joined: isJoined)
         {
             return
         }
         if let group, newest.isFirstGeneration,
+            newest.phase.after(.lateTokenOfStart).action == .nothing,
             try wasStarted(
                 row, in: newest.generation, with: newest.state.version, LedgerKeyWriter(app: id, group: group)
             )
@@ -128,7 +131,8 @@ extension Expander {
         let key = ScopeKey(app: app, activity: activity)
         var scope = try table.scope(for: key.bytes) ?? LaneScope()
         if let joined = scope.joinedGroup { return joined.group }
-        guard let type = row.attributesType,
+        // The index of the group needs the activity's name, which a longer key does not have.
+        guard key.bytes.count <= ScopeKey.bytesMax, let type = row.attributesType,
             let found = try table.newestStart(
                 app: app, recipient: recipient,
                 installation: String(decoding: [UInt8](copying: row.installation), as: UTF8.self),
@@ -161,12 +165,17 @@ private struct NewestState {
     let timestamp: Int64
     /// The activity's generation, as far as the lane knows.
     let generation: Int64
+    let phase: ScopePhase
     let isFirstGeneration: Bool
 
-    init?(_ scopes: [(key: ScopeKey, scope: LaneScope)]) {
+    /// Returns nil if the token gets nothing.
+    init?(_ scopes: [(key: ScopeKey, scope: LaneScope)], for event: ScopeEvent) {
         let life = scopes.map(\.scope.generation).max() ?? 0
         let endedAt = scopes.map(\.scope.endVersion).max() ?? 0
-        let hasEnded = endedAt > life
+        phase = ScopePhase(start: life, end: endedAt)
+        let action = phase.after(event).action
+        guard action == .sendNewestState || action == .sendNewestEnd else { return nil }
+        let hasEnded = action == .sendNewestEnd
         let cancelled = Set(scopes.flatMap(\.scope.cancelledSends))
         let candidates = scopes.compactMap {
             key, scope -> (key: ScopeKey, scope: LaneScope, state: ScopeState)? in
@@ -193,5 +202,17 @@ extension PushContent {
         content.staleDate = staleDate
         content.relevanceScore = relevanceScore
         return content
+    }
+}
+
+extension ScopeEvent {
+    /// The event of a changed row of the registry. Nil if the row has no token.
+    fileprivate init?(of row: borrowing TokenPageRow) {
+        if row.token.isEmpty { return nil }
+        if row.hasMovedAway {
+            self = .logout
+        } else {
+            self = row.movedAt == nil ? .lateToken : .login
+        }
     }
 }

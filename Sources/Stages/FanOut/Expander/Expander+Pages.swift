@@ -26,26 +26,33 @@ enum ExpansionExclusion {
 }
 
 extension Expander {
-    /// - Parameter named: the recipients of a list, by their texts.
+    /// - Parameters:
+    ///   - named: the recipients of a list, by their texts.
+    ///   - withRows: the recipients that may have separate scope rows.
+    ///   - isOfJoined: whether the page is of activities that have joined the group.
     mutating func take(
-        _ page: borrowing TokenPage, in phase: WalkCursor.Phase, of walk: inout ExpansionWalk,
-        whole: LaneScope,
-        named: [[UInt8]: Expansion.ScopedRecipient]
+        _ page: borrowing TokenPage, of walk: inout ExpansionWalk, whole: LaneScope,
+        named: [[UInt8]: Expansion.ScopedRecipient], withRows: RecipientsWithRows, isOfJoined: Bool = false
     ) throws(StoreError) {
-        // Most activities without a group belong to other groups, so their exclusions are not counted.
-        if phase == .reported { walk.expansion.tally.count(page.exclusions) }
+        walk.expansion.tally.count(page.exclusions)
         if page.isEmpty { return }
         let isStart = walk.expansion.content.event == .start
         var ledger: LedgerPart?
-        // All tokens of a page get the same decision, unless recipients of the lane have their own rows.
-        let isAlike = named.isEmpty && !whole.hasRecipientRows
-        var judgement = isAlike ? try decide(for: nil, own: nil, whole: whole, in: walk) : .drop
+        // All tokens of a page get the same decision, unless recipients are named or have their own rows.
+        let shared = named.isEmpty ? try decide(for: nil, own: nil, whole: whole, in: walk) : nil
+        let isAlike = if case .none = withRows { named.isEmpty } else { false }
+        var decision = shared ?? .drop
         var recipient: [UInt8] = []
         let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
+        let groupKey = walk.expansion.key.bytes
         for index in 0..<page.count {
-            if phase == .joined,
-                try !isJoined(page[index], walk.expansion.key)
-            {
+            if !isStart, page[index].group == nil {
+                // Other activities without a group belong to other groups.
+                if walk.expansion.key.group != nil, try !isJoined(page[index], walk.expansion.key) {
+                    continue
+                }
+            } else if isOfJoined {
+                // It has reported its group since.
                 continue
             }
             walk.expansion.tally.targeted += 1
@@ -53,13 +60,17 @@ extension Expander {
                 recipient = [UInt8](copying: page[index].recipient)
                 if !named.isEmpty { walk.reached.insert(recipient) }
                 var own: LaneScope?
-                if let keys {
+                if let keys, withRows.mayContain(recipient, inGroupOf: groupKey) {
                     keys.writeScopeKey(of: recipient.span, into: &key)
                     own = try table.scope(for: key)
                 }
-                judgement = try decide(for: named[recipient], own: own, whole: whole, in: walk)
+                if own == nil, let shared {
+                    decision = shared
+                } else {
+                    decision = try decide(for: named[recipient], own: own, whole: whole, in: walk)
+                }
             }
-            switch judgement {
+            switch decision {
             case .drop: walk.expansion.tally.dropped += 1
             case .exclude(let reason): walk.expansion.tally.excludedByReason[reason, default: 0] += 1
             case .send(let variant, let generation, let version):
@@ -155,6 +166,17 @@ extension Expander {
         guard !row.hasMovedAway, let movedAt = row.movedAt else { return false }
         if expansion.acceptedAt < movedAt { return true }
         return !expansion.forcesRestart && ledger.openedAt < movedAt
+    }
+}
+
+extension RecipientsWithRows {
+    fileprivate func mayContain(_ recipient: [UInt8], inGroupOf key: [UInt8]) -> Bool {
+        switch self {
+        case .none: false
+        case .listed(let names):
+            names.contains(recipient) || !GroupIndex.surelyContains(recipient, inGroupOf: key)
+        case .all: true
+        }
     }
 }
 

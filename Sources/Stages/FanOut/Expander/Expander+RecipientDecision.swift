@@ -7,6 +7,7 @@ internal import Store
 
 // The decision whether a recipient gets the content of an expansion, and in which version. It depends only on
 // versions, which have one order for each recipient. So the order in which expansions arrive does not matter.
+// `RecipientRows` says which event the expansion is for the recipient, and `ScopePhase` what that event does.
 
 extension Expander {
     /// - Parameters:
@@ -20,48 +21,30 @@ extension Expander {
         var told = PushContentVersion(expansion, scoped)
         if expansion.isCancelled(by: whole) || own.map(expansion.isCancelled) ?? false { return .drop }
         if expansion.content.event != .end, !isWanted(until: expansion.deadline) { return .drop }
-        switch expansion.content.event {
-        case .start:
-            // An END stops every older start to the recipient, in either scope. A recipient that was started
-            // again after an END has its own generation, and every later start joins that generation.
-            let life = max(told.generation, own?.generation ?? 0)
-            if let own, own.endVersion > life { return .exclude(ExpansionExclusion.ended) }
-            if whole.endVersion > told.generation { return .drop }
+        let rows = RecipientRows(whole: whole, own: own)
+        let event = rows.event(of: expansion, generation: told.generation, version: told.version)
+        let life = rows.generation(joinedBy: told.generation, with: expansion.content.event)
+        switch rows.phase(in: life).after(event).action {
+        case .openGeneration, .joinGeneration:
             told.generation = life
-            // The cancel of a send to one recipient can also be stored under the group's key.
-            let cancelled = Set(whole.cancelledSends + (own?.cancelledSends ?? []))
             var newest = told
-            newest.catchUp(with: whole, without: cancelled)
-            if let own { newest.catchUp(with: own, without: cancelled) }
+            newest.catchUp(with: whole, without: rows.cancelledSends)
+            if let own { newest.catchUp(with: own, without: rows.cancelledSends) }
             // If the newest state does not fit into a start, it follows as an update after the phone has
             // reported its token.
             if newest.isOwn, let variant = variant(of: newest, walk) {
                 return .send(variant, generation: newest.generation, version: newest.version)
             }
-        case .update:
-            if whole.endVersion > told.version || (own?.endVersion ?? 0) > told.version { return .drop }
-            let life = max(told.generation, whole.generation, own?.generation ?? 0)
-            if let own, own.endVersion > life { return .exclude(ExpansionExclusion.ended) }
-            if expansion.isConflatable, whole.updateVersion > told.version { return .drop }
-            // A cancelled update supersedes nothing. A start's state does not supersede updates of existing
-            // activities.
-            if expansion.isConflatable, let own, own.updateVersion > told.version,
-                let standing = own.standing(without: Set(whole.cancelledSends + own.cancelledSends)),
-                standing.version > told.version
-            {
-                return .drop
-            }
-            told.generation = life
-        case .end:
-            // A newer END has the same effect. An older END may still be on its way to some recipients.
-            if max(whole.endVersion, own?.endVersion ?? 0) > told.version {
-                return .exclude(ExpansionExclusion.ended)
-            }
-            // Newer updates may have reached the phone before this END, and a phone ignores older timestamps.
-            // So the END gets the highest version. It stays below later starts, because it must not end them.
-            let lives = [whole.generation, own?.generation ?? 0].filter { $0 > told.version }
-            let latest = lives.min().map { $0 - 1 } ?? Int64.max
-            told.timestamp = max(told.version, min(latest, max(whole.version, own?.version ?? 0)))
+        case .sendState: told.generation = life
+        case .endGeneration, .repeatEnd: told.timestamp = rows.timestamp(ofEnd: told.version)
+        case .keepForNextStart: return .exclude(ExpansionExclusion.ended)
+        case .nothing:
+            let isEnded =
+                event == .overtakenEnd || event == .overtakenStart && rows.hasEndedAlone(since: life)
+            return isEnded ? .exclude(ExpansionExclusion.ended) : .drop
+        case .restoreState, .dropRest, .sendNewestState, .sendNewestEnd, .leavePhone, .excludeFromStarts,
+            .forgetTokens:
+            preconditionFailure("a send has the effect of another event")
         }
         guard let variant = variant(of: told, walk) else { return .drop }
         return .send(variant, generation: told.generation, version: told.version)

@@ -48,22 +48,20 @@ extension Expander {
         if hasEnded { return }
         let installation = Array(key.installation.utf8)
         var variant: JobOutput.Variant?
-        for tokens in key.tokens {
-            var selection = TokenSelection(
-                app: key.app, tokens: tokens, environments: app.environments, now: now)
-            selection.recipients = NamedRecipients([key.recipient])
-            var cursor: PageCursor? = PageCursor()
-            while let place = cursor {
-                cursor = try registry.fillPage(with: selection, from: place, into: &page)
-                for index in 0..<page.count where installation.equals(page[index].installation) {
-                    guard try key.isStart(of: page[index], joined: joined(page[index], app: key.app)) else {
-                        continue
-                    }
-                    let made = variant ?? safetyEnd(of: key, saying: newest, version: version, by: app)
-                    variant = made
-                    output.add(
-                        page[index], type: page[index].attributesType, as: made, lane: lane, isUrgent: false)
+        var selection = TokenSelection(
+            app: key.app, tokens: key.tokens, environments: app.environments, now: now)
+        selection.recipients = NamedRecipients([key.recipient])
+        var cursor: PageCursor? = PageCursor()
+        while let place = cursor {
+            cursor = try registry.fillPage(with: selection, from: place, into: &page)
+            for index in 0..<page.count where installation.equals(page[index].installation) {
+                guard try key.isStart(of: page[index], joined: joined(page[index], app: key.app)) else {
+                    continue
                 }
+                let made = variant ?? safetyEnd(of: key, saying: newest, version: version, by: app)
+                variant = made
+                output.add(
+                    page[index], type: page[index].attributesType, as: made, lane: lane, isUrgent: false)
             }
         }
     }
@@ -148,10 +146,10 @@ extension LedgerKey {
     }
 
     /// The tokens to ask the registry for.
-    fileprivate var tokens: [TokenSelection.Tokens] {
+    fileprivate var tokens: TokenSelection.Tokens {
         switch subject {
-        case .group(let group): [.updates(group: group), .updates(group: nil)]
-        case .activity(let activity): [.activities([activity])]
+        case .group(let group): .possibleMembers(group: group)
+        case .activity(let activity): .activities([activity])
         }
     }
 

@@ -34,8 +34,7 @@ extension Expander {
         if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.subscription = .answered }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
-            walk: expansion.content.event == .start
-                ? nil : WalkCursor(ordinal: expansion.precedingUpdates).bytes)
+            walk: expansion.cursor)
         if scope != before { set(scope, under: key) }
     }
 
@@ -213,7 +212,10 @@ extension LaneScope {
 }
 
 extension LaneScope {
-    fileprivate func hasEnded(life: Int64) -> Bool { endVersion > max(generation, life) }
+    /// Whether an update of this generation belongs to a start that the lane has not seen.
+    fileprivate func hasEnded(life: Int64) -> Bool {
+        ScopePhase(start: max(generation, life), end: endVersion).action(of: .update) == .keepForNextStart
+    }
 
     /// Keeps the older of two states in either order of arrival, because an urgent update overtakes an update
     /// to a list.
@@ -234,9 +236,11 @@ extension LaneScope {
 
 extension Expansion {
     fileprivate func state(version: Int64) -> ScopeState {
-        ScopeState(
+        var state = ScopeState(
             send: send, version: version, content: content, priority: priority, deadline: deadline,
             expiration: expiration, acceptedAt: acceptedAt)
+        state.isConflatable = isConflatable
+        return state
     }
 
     func isCancelled(by scope: LaneScope) -> Bool {

@@ -12,6 +12,25 @@ extension Expander {
     /// the rest.
     private static var tokensAtATimeMax: Int { 20_000 }
 
+    /// The most joined activities of a page.
+    private static var joinedAtATimeMax: Int { 1000 }
+
+    /// Returns the first cursor of an update or an END of a whole scope. Nil for other expansions.
+    func firstCursor(
+        of expansion: Expansion, under key: [UInt8]
+    ) throws(StoreError) -> WalkCursor? {
+        switch expansion.targets {
+        case .recipients, .activities: return nil
+        case .everyone, .segments, .tags, .group: break
+        }
+        if expansion.content.event == .start { return nil }
+        let open = try table.scope(for: key)?.walk
+        guard let open, open.version < expansion.version, let walk = WalkCursor(bytes: open.cursor) else {
+            return WalkCursor(ordinal: expansion.precedingUpdates)
+        }
+        return WalkCursor(continuing: walk)
+    }
+
     /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group.
     /// Returns the cursor to continue at.
     ///
@@ -20,23 +39,77 @@ extension Expander {
         of walk: inout ExpansionWalk, under name: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
         let whole = try table.scope(for: name) ?? LaneScope()
-        var cursor = walk.cursor
+        if whole.endsWalk(of: walk.expansion) {
+            try countRest(of: &walk, in: whole)
+            return nil
+        }
+        guard let selection = selection(of: walk, recipients: nil) else { return nil }
+        var cursor = walk.cursor.pageCursor
         while true {
-            guard let selection = selection(of: walk, cursor.phase, recipients: nil) else { return nil }
+            let joined = try joinedMembers(of: walk, whole, in: cursor.range)
             let next = try registry.fillPage(
-                with: selection, from: cursor.pageCursor, into: &page, rowsMax: max(1, walk.rowsLeft))
+                with: selection, from: cursor, upTo: joined.end, into: &page, rowsMax: max(1, walk.rowsLeft))
+            let end = cursor.pageEnd(before: next)
+            let positions = KeyRange(from: cursor.range.lower, upTo: end)
             walk.rows += page.count + page.exclusions.total
-            try take(page, in: cursor.phase, of: &walk, whole: whole, named: [:])
-            if let next {
-                cursor.pageCursor = next
-                return cursor
-            }
-            guard cursor.phase == .reported, mayHaveJoined(walk, whole) else { return nil }
-            cursor = WalkCursor(
-                phase: .joined, pageCursor: WalkCursor(ordinal: walk.expansion.precedingUpdates).pageCursor)
-            if walk.rowsLeft <= 0 { return cursor }
+            let withRows = try recipientsWithRows(in: positions, of: walk, whole, countMax: page.count)
+            try take(page, of: &walk, whole: whole, named: [:], withRows: withRows)
+            try walkJoined(joined.names(in: positions), of: &walk, whole: whole, by: &page)
+            guard let next else { return nil }
+            // Only a page at the end of the table can end there without being full.
+            if end != nil || walk.rowsLeft <= 0 { return WalkCursor(pageCursor: next) }
+            cursor = next
         }
     }
+
+    // MARK: The index of a group
+
+    /// Returns the activities that have joined the group without reporting it, from the beginning of a range.
+    private func joinedMembers(
+        of walk: ExpansionWalk, _ whole: LaneScope, in range: KeyRange
+    ) throws(StoreError) -> JoinedMembers {
+        guard mayHaveJoined(walk, whole) else { return JoinedMembers() }
+        let countMax = min(max(1, walk.rowsLeft), Self.joinedAtATimeMax)
+        let entries = try table.indexEntries(
+            .joinedActivity, of: walk.expansion.key, in: range, countMax: countMax + 1)
+        return entries.count > countMax
+            ? JoinedMembers(entries: entries.dropLast(), end: entries[countMax].position)
+            : JoinedMembers(entries: entries[...], end: nil)
+    }
+
+    /// Walks activities that have joined the group. They are already in the order of the walk, but their rows lie
+    /// among the rows without a group.
+    private mutating func walkJoined(
+        _ activities: [String], of walk: inout ExpansionWalk, whole: LaneScope, by page: inout TokenPage
+    ) throws(StoreError) {
+        if activities.isEmpty { return }
+        let selection = TokenSelection(
+            app: walk.expansion.key.app, tokens: .activities(activities), environments: walk.app.environments,
+            now: now)
+        var cursor: PageCursor? = PageCursor()
+        while let place = cursor {
+            cursor = try registry.fillPage(with: selection, from: place, into: &page)
+            walk.rows += page.count + page.exclusions.total
+            try take(
+                page, of: &walk, whole: whole, named: [:], withRows: whole.hasRecipientRows ? .all : .none,
+                isOfJoined: true)
+        }
+    }
+
+    /// Returns the recipients of a page that can have separate scope rows.
+    ///
+    /// - Parameter countMax: the number of tokens in the page. If the index has more recipients, it is cheaper to look
+    ///   each token's recipient up.
+    private func recipientsWithRows(
+        in positions: KeyRange, of walk: ExpansionWalk, _ whole: LaneScope, countMax: Int
+    ) throws(StoreError) -> RecipientsWithRows {
+        guard whole.hasRecipientRows, walk.expansion.key.isSharedGroup else { return .none }
+        let entries = try table.indexEntries(
+            .recipientRow, of: walk.expansion.key, in: positions.wholeBuckets, countMax: countMax + 1)
+        return entries.count > countMax ? .all : .listed(Set(entries.map(\.name)))
+    }
+
+    // MARK: Lists
 
     /// Walks named recipients, some at a time, so that each of them begins and is walked in one transaction.
     /// Finished recipients leave the expansion.
@@ -116,27 +189,25 @@ extension Expander {
         }
         let recipients = NamedRecipients(some.map(\.recipient))
         walk.reached.removeAll(keepingCapacity: true)
-        var cursor = start
+        guard
+            let selection = selection(
+                of: walk, recipients: recipients, generation: some[0].generation,
+                mayHaveJoined: mayHaveJoined)
+        else { return nil }
+        var cursor = start.pageCursor
         var looked = 0
         while true {
-            guard
-                let selection = selection(
-                    of: walk, cursor.phase, recipients: recipients, generation: some[0].generation)
-            else { return nil }
             let next = try registry.fillPage(
-                with: selection, from: cursor.pageCursor, into: &page, rowsMax: max(1, walk.rowsMax))
+                with: selection, from: cursor, into: &page, rowsMax: max(1, walk.rowsMax))
             looked += page.count + page.exclusions.total
             walk.rows += page.count + page.exclusions.total
-            try take(page, in: cursor.phase, of: &walk, whole: whole, named: named)
-            if let next {
-                cursor.pageCursor = next
-            } else if cursor.phase == .reported, mayHaveJoined {
-                cursor = WalkCursor(phase: .joined, pageCursor: PageCursor())
-            } else {
+            try take(page, of: &walk, whole: whole, named: named, withRows: .all)
+            guard let next else {
                 try countWithoutToken(of: some, in: &walk, by: &page)
                 return nil
             }
-            if looked >= Self.tokensAtATimeMax { return cursor }
+            cursor = next
+            if looked >= Self.tokensAtATimeMax { return WalkCursor(pageCursor: cursor) }
         }
     }
 
@@ -146,7 +217,7 @@ extension Expander {
     ) throws(StoreError) {
         for scoped in some where !walk.reached.contains(Array(scoped.recipient.text.utf8)) {
             let alone = NamedRecipients([scoped.recipient])
-            let selection = selection(of: walk, .reported, recipients: alone, generation: scoped.generation)
+            let selection = selection(of: walk, recipients: alone, generation: scoped.generation)
             guard let selection else { continue }
             _ = try registry.fillPage(with: selection, from: PageCursor(), into: &page, rowsMax: 1)
             if !page.isEmpty || page.exclusions.haveReportedReason { continue }
@@ -191,24 +262,26 @@ extension Expander {
     }
 
     /// Whether the walk must look for activities that have joined the group without reporting it.
-    private func mayHaveJoined(_ walk: ExpansionWalk, _ scope: LaneScope) -> Bool {
+    func mayHaveJoined(_ walk: ExpansionWalk, _ scope: LaneScope) -> Bool {
         walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasStarts
     }
 
     /// Returns nil if the audience is empty.
     ///
-    /// - Parameter generation: the generation of the named recipients, if it is not the scope's.
+    /// - Parameters:
+    ///   - generation: the generation of the named recipients, if it is not the scope's.
+    ///   - mayHaveJoined: whether activities of the named recipients may have joined the group.
     private func selection(
-        of walk: ExpansionWalk, _ phase: WalkCursor.Phase, recipients: NamedRecipients?,
-        generation: Int64? = nil
+        of walk: ExpansionWalk, recipients: NamedRecipients?, generation: Int64? = nil,
+        mayHaveJoined: Bool = false
     ) -> TokenSelection? {
         let expansion = walk.expansion
         let tokens: TokenSelection.Tokens
-        switch (expansion.content.event, expansion.key.subject, phase) {
-        case (.start, _, _): tokens = .starts(type: expansion.content.attributesType ?? "")
-        case (_, .activity(let name), _): tokens = .activities([name])
-        case (_, .group(let name), .reported): tokens = .updates(group: name)
-        case (_, .group, .joined): tokens = .updates(group: nil)
+        switch (expansion.content.event, expansion.key.subject) {
+        case (.start, _): tokens = .starts(type: expansion.content.attributesType ?? "")
+        case (_, .activity(let name)): tokens = .activities([name])
+        case (_, .group(let name)):
+            tokens = mayHaveJoined ? .possibleMembers(group: name) : .updates(group: name)
         }
         var selection = TokenSelection(
             app: expansion.key.app, tokens: tokens, environments: walk.app.environments, now: now)
@@ -235,6 +308,39 @@ extension ExpansionWalk {
     /// The cursor at which the page begins.
     var cursor: WalkCursor {
         expansion.cursor.flatMap { WalkCursor(bytes: $0) } ?? WalkCursor(ordinal: expansion.precedingUpdates)
+    }
+}
+
+/// Activities that have joined a group, in the order of a walk.
+private struct JoinedMembers {
+    var entries: ArraySlice<GroupIndex.Entry> = []
+    /// The position of the next entry. Nil if there is no other in the range.
+    var end: [UInt8]?
+
+    /// Returns the ids of the activities in a page.
+    func names(in positions: KeyRange) -> [String] {
+        entries.prefix { entry in positions.upper.map { entry.position.lexicographicallyPrecedes($0) } ?? true
+        }
+        .map { String(decoding: $0.name, as: UTF8.self) }
+    }
+}
+
+/// The recipients of a page that may have separate scope rows.
+enum RecipientsWithRows {
+    case none
+    case listed(Set<[UInt8]>)
+    case all
+}
+
+extension KeyRange {
+    /// The positions of all buckets that the range touches.
+    fileprivate var wholeBuckets: KeyRange {
+        let bytes = RecipientBucket.byteCount
+        guard let upper, upper.count > bytes else {
+            return KeyRange(from: Array(lower.prefix(bytes)), upTo: upper)
+        }
+        return KeyRange(
+            from: Array(lower.prefix(bytes)), upTo: KeyRange(prefix: Array(upper.prefix(bytes))).upper)
     }
 }
 

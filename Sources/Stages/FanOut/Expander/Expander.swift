@@ -88,6 +88,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
             }
             if isUrgent { try noteEnd(expansion, under: name) }
             try nameRecipients(of: &expansion, app, by: &page)
+            expansion.cursor = try firstCursor(of: expansion, under: name)?.bytes
             if !expansion.isDryRun { try begin(with: expansion, under: name, isUrgent: isUrgent) }
         }
         var walk = ExpansionWalk(expansion, app, isUrgent: isUrgent, rowsMax: rowsMax)

@@ -71,11 +71,11 @@ final class ExpanderDecider: StageDecider {
             rowsAtStart: settings.pageRowsAtStart, millisecondsMax: settings.pageMilliseconds)
         var view = TopicViewDefinition(
             topic: layout.name(of: .starts), table: "starts", schema: TransactionScopes.viewSchema)
-        view.derive = NewestStart.writeRow
+        view.derive = ScopesDerivation.writeRow
         view.rowOrder = ScopesRowOrder.self
         var form = LoopConfiguration(
             stage: FanOutService.name, group: "expander", inputName: "expansions",
-            topics: ExpanderInputTopic.allCases.map(\.name), outputTopics: OutputTopic.allCases.map(\.topic),
+            subscription: ExpanderInputTopic.subscription, outputTopics: OutputTopic.allCases.map(\.topic),
             view: view)
         form.loopNumber = FanOutService.Loop.expander.rawValue
         form.followedTopics = [.registry]

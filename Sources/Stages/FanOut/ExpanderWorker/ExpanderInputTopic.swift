@@ -1,3 +1,4 @@
+internal import StageSupport
 internal import Topics
 
 /// The topics that the expander reads as a group member, in the order of its subscription.
@@ -5,6 +6,8 @@ enum ExpanderInputTopic: CaseIterable {
     /// Expansions for one recipient.
     case urgent
     case normal
+
+    static let subscription = TopicSubscription(topics: allCases.map(\.name))
 
     var name: TopicName { self == .urgent ? .expansionsUrgent : .expansions }
 

@@ -17,7 +17,6 @@ enum NewestStart {
     private static let endedAtField = Array(#","endedAt":"#.utf8)
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
-    private static let timeByteCount = 8
 
     static func isKey(_ key: Span<UInt8>) -> Bool { key.count > 0 && key[0] == marker }
 
@@ -48,9 +47,7 @@ enum NewestStart {
         row.key.append(span: value.extracting(name))
         guard row.key.count <= ScopesRowOrder.keyBytesMax else { return false }
         row.value.removeAll(keepingCapacity: true)
-        for shift in stride(from: 8 * (timeByteCount - 1), through: 0, by: -8) {
-            row.value.append(UInt8(truncatingIfNeeded: time >> Int64(shift)))
-        }
+        RowTime.append(time, to: &row.value)
         row.value.append(span: key)
         return true
     }
@@ -68,16 +65,13 @@ enum NewestStart {
     /// Returns the time in milliseconds since 1970 and the ledger's key. Returns nil for any other value.
     static func decode(_ value: Span<UInt8>) -> (at: Int64, key: LedgerKey)? {
         guard let time = time(of: value) else { return nil }
-        let rest = [UInt8](copying: value.extracting(timeByteCount..<value.count))
+        let rest = [UInt8](copying: value.extracting(RowTime.byteCount..<value.count))
         return LedgerKey(bytes: rest).map { (time, $0) }
     }
 
     /// Returns only the time.
     static func time(of value: Span<UInt8>) -> Int64? {
-        guard value.count > timeByteCount else { return nil }
-        var time: Int64 = 0
-        for index in 0..<timeByteCount { time = time << 8 | Int64(value[index]) }
-        return time
+        value.count > RowTime.byteCount ? RowTime.number(in: value) : nil
     }
 
     /// Whether the generation is 0, for activities that their app started.

@@ -5,6 +5,23 @@ internal import Glibc
 enum RowTime {
     private static let name = Array(#""at":"#.utf8)
 
+    /// The size of a time in a derived row.
+    static let byteCount = 8
+
+    /// Appends a time to the value of a derived row.
+    static func append(_ time: Int64, to value: inout [UInt8]) {
+        for shift in stride(from: 8 * (byteCount - 1), through: 0, by: -8) {
+            value.append(UInt8(truncatingIfNeeded: time >> Int64(shift)))
+        }
+    }
+
+    /// Returns the time at the beginning of a derived row's value, which must be long enough.
+    static func number(in value: Span<UInt8>) -> Int64 {
+        var time: Int64 = 0
+        for index in 0..<byteCount { time = time << 8 | Int64(value[index]) }
+        return time
+    }
+
     /// Returns the time of a record in which no free text comes before the time.
     static func first(in record: Span<UInt8>) -> Int64? {
         record.end(ofFirst: name).flatMap { number(from: $0, in: record)?.value }

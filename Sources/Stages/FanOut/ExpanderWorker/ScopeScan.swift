@@ -58,6 +58,8 @@ struct ScopeScan {
         let at: Int64?
         if NewestStart.isKey(key) {
             at = NewestStart.time(of: value)
+        } else if GroupIndexRow.isKey(key) {
+            at = GroupIndexRow.time(of: value)
         } else if isLedgerKey(key) {
             at = RowTime.first(in: value)
             if let at, now - at > retentionMilliseconds { return .removeExpired }

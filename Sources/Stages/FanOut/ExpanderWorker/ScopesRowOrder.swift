@@ -35,7 +35,7 @@ extension Span<UInt8> {
 /// The row order of `starts` in its view. The starts of a group lie in the order in which a page walks
 /// through its recipients. So the rows of a page share pages of the file. In the order of names, each row
 /// would cost a file page. To get this order, the recipient's bucket goes before the recipient. Keys of
-/// scopes are unchanged.
+/// scopes and of the indexes of groups are unchanged.
 enum ScopesRowOrder: RowOrder {
     /// The longest key. With its bucket it reaches the limit of the file.
     static let keyBytesMax = EnvironmentLimits.keyBytesMax - RecipientBucket.byteCount
@@ -44,6 +44,7 @@ enum ScopesRowOrder: RowOrder {
 
     static func writeStoredKey(for key: Span<UInt8>, to stored: inout [UInt8]) {
         if NewestStart.isKey(key) { return writeNewestStartKey(key, to: &stored) }
+        if GroupIndexRow.isKey(key) { return stored.append(span: key) }
         guard let parts = LedgerKeyParts(key) else { return stored.append(span: key) }
         let start = parts.groupEnd + 1
         stored.append(span: key.extracting(0..<start))
@@ -78,7 +79,8 @@ enum ScopesRowOrder: RowOrder {
     /// Returns nil for a key that is stored unchanged.
     private static func bucketStart(in stored: Span<UInt8>) -> Int? {
         if NewestStart.isKey(stored) { return 1 }
-        guard let first = stored.slash(from: 0), let second = stored.slash(from: first + 1),
+        guard !GroupIndexRow.isKey(stored), let first = stored.slash(from: 0),
+            let second = stored.slash(from: first + 1),
             second > first + 1,
             // A bucket can contain any byte, also a slash. But a scope's key ends with its recipient.
             stored.slash(from: second + 1) != nil

@@ -12,7 +12,7 @@ internal import Telemetry
 /// The rows of `starts` of a lane as the current transaction changes them, on top of the committed rows.
 final class TransactionScopes: ScopeTable {
     /// The version of the layout of the views' files. Files with another version are rebuilt.
-    static let viewSchema = 3
+    static let viewSchema = 4
 
     let lane: Int32
     private let views: TopicViews
@@ -39,6 +39,8 @@ final class TransactionScopes: ScopeTable {
     /// transaction, because few tokens need it: nearly all of them name their group. A page has thousands of
     /// starts.
     private var newestStarts: [HashedKey: [UInt8]]?
+    /// The index rows of changed scopes, also of committed ones, until the view has them.
+    private var unreadIndex = UnreadGroupIndex()
 
     init(
         lane: Int32, views: TopicViews, scopeCache: DecodedRecordCache<LaneScope>, reader: JSONReader,
@@ -99,6 +101,24 @@ final class TransactionScopes: ScopeTable {
             scopeIndices[last.key] = changedScopes.count
             changedScopes.append(ChangedScope(key: last.key, scope: scope))
         }
+        addToIndex(scope, under: last.key)
+    }
+
+    /// A group's scope is in no index, and its key has the fewest slashes.
+    private func addToIndex(_ scope: LaneScope, under key: HashedKey) {
+        guard let scopeKey = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }),
+            let row = GroupIndex.Row(scope, under: scopeKey)
+        else { return }
+        let overlay = views.overlays[lane]
+        unreadIndex.insert(row, of: key) { scopeIndices[$0] != nil || overlay?[$0] != nil }
+    }
+
+    func indexEntries(
+        _ kind: GroupIndex.Kind, of group: ScopeKey, in range: KeyRange, countMax: Int
+    ) throws(StoreError) -> [GroupIndex.Entry] {
+        storeCurrentScope()
+        return try unreadIndex.entries(
+            of: kind, in: group, range: range, countMax: countMax, with: views[lane])
     }
 
     func start(for key: [UInt8]) throws(StoreError) -> LedgerRow? {

@@ -1,8 +1,8 @@
 package import Schedules
 package import Sends
 
-/// The result of planning one request. All of it is written in one transaction with the next offset. The note
-/// follows the commit.
+/// The result of planning one request. All of it is written in one transaction with the next offset. The note and the
+/// reply follow the commit.
 package struct Plan: Sendable, Equatable {
     /// An expansion and its lanes.
     package struct LaneExpansion: Sendable, Equatable {
@@ -37,11 +37,18 @@ package struct Plan: Sendable, Equatable {
     package var note: SupersededVersions?
     /// The scope that holds a send until the clock reaches its version.
     package var heldSend: HeldSend?
+    /// The reply to the gateway whose request waits for the verdict.
+    package var reply: Reply?
 
     package struct HeldSend: Sendable, Equatable {
         package var key: ScopeKey
         /// The time at which the send may go, in seconds since 1970.
         package var at: Int64
+    }
+
+    package struct Reply: Sendable, Equatable {
+        package var address: ReplyAddress
+        package var verdict: GatewayReply.PlannedVerdict
     }
 
     package init() {}

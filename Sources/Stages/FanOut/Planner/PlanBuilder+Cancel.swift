@@ -67,7 +67,9 @@ extension PlanBuilder {
     private mutating func undo(_ cancel: Cancellation, _ row: inout GroupRow, in table: inout some GroupTable)
     {
         let states = row.restorableStates(from: cancel, within: row)
-        guard let previous = states.first, GenerationPhase(row) != .ended else { return }
+        guard let previous = states.first,
+            ScopePhase(row).after(.cancelOfNewestUpdate).action == .restoreState
+        else { return }
         row.replacedStates = Array(states.dropFirst())
         let audience: Audience =
             if case .activity(let name) = key.subject { .activities([name]) } else { .group }
@@ -84,7 +86,8 @@ extension PlanBuilder {
     ) {
         let states = own.restorableStates(from: cancel, within: whole)
         guard let previous = states.first, own.version > whole.version,
-            GenerationPhase(own: own, whole: whole) != .ended, case .user(let user) = recipient
+            ScopePhase(own: own, whole: whole).after(.cancelOfNewestUpdate).action == .restoreState,
+            case .user(let user) = recipient
         else { return }
         var (own, whole) = (own, whole)
         let send = restoring(previous, cancel, for: .users([user]))

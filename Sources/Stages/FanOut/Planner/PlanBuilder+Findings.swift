@@ -33,7 +33,7 @@ extension PlanBuilder {
     private func findings(
         ofStart send: Send, _ row: GroupRow, in table: some GroupTable
     ) throws(StoreError) -> [String] {
-        guard GenerationPhase(row) == .open else { return [] }
+        guard ScopePhase(row).action(of: .start) == .joinGeneration else { return [] }
         if let type = row.attributesType, let own = send.content.attributesType, own != type {
             return [
                 "attributes-type is \(own), but the group was started with \(type), and this start would get that type's state; end the group first, or start another group"

@@ -105,14 +105,14 @@ extension PlanBuilder {
         in table: inout some GroupTable
     ) -> Bool {
         guard send.content.event == .update, send.isConflatable, !send.isDryRun,
-            GenerationPhase(own: own, whole: whole) != .ended
+            ScopePhase(own: own, whole: whole).action(of: .update) == .sendState
         else {
             return false
         }
         let version = ScopeVersions.next(own: own, whole: whole, at: now)
         guard whole.heldSend != nil || ScopeVersions.isTooFarAhead(version, at: now) else { return false }
         var own = own
-        if let older = own.heldSend { report(.superseded, for: older) }
+        supersedeHeldSend(of: &own)
         own.heldSend = send
         own.groupSendCountWhenHeld = whole.groupSendCount
         own.lastSendAt = stamp
@@ -128,8 +128,8 @@ extension PlanBuilder {
         _ recipient: Recipient, with send: Send, _ whole: inout GroupRow, in table: inout some GroupTable
     ) throws(StoreError) -> Expansion.ScopedRecipient? {
         var own = try currentRow(of: key.narrowed(to: recipient), in: table)
-        let life = GenerationPhase(own: own, whole: whole)
-        if send.content.event == .start, life == .open {
+        let action = ScopePhase(own: own, whole: whole).action(of: send.content.event)
+        if action == .joinGeneration {
             let hasOwn = own.generation > whole.generation
             // The version is that of the state in the start. If that is the group's state, the lane may know
             // a newer state of the recipient. The send that opened the recipient's own generation may still
@@ -140,11 +140,9 @@ extension PlanBuilder {
                 generation: max(own.generation, whole.generation),
                 version: isOwnState ? own.version : whole.version)
         }
-        if send.content.event != .start, life == .ended || own.hasEnded(since: send.scheduledAt) {
-            return nil
-        }
-        if let older = own.heldSend { report(.superseded, for: older) }
-        own.heldSend = nil
+        if action == .keepForNextStart || action == .repeatEnd { return nil }
+        if send.content.event != .start, own.hasEnded(since: send.scheduledAt) { return nil }
+        supersedeHeldSend(of: &own)
         let version = ScopeVersions.next(own: own, whole: whole, at: now)
         storeState(of: send, version: version, in: &own, whole: whole)
         switch send.content.event {
@@ -182,7 +180,8 @@ extension PlanBuilder {
     mutating func address(
         activities names: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
-        if GenerationPhase(row) == .ended { return report(.ended, for: send) }
+        let action = ScopePhase(row).action(of: send.content.event)
+        if action == .keepForNextStart || action == .repeatEnd { return report(.ended, for: send) }
         var row = row
         if send.content.event == .update { releaseHeldSend(of: &row, in: &table) }
         let version = ScopeVersions.next(whole: row, at: now)

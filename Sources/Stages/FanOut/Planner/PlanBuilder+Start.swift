@@ -10,9 +10,10 @@ internal import Store
 extension PlanBuilder {
     mutating func start(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         var (send, row) = (send, row)
-        if GenerationPhase(row) == .open {
+        if ScopePhase(row).action(of: .start) == .joinGeneration {
             join(&send, &row, in: &table)
         } else {
+            supersedeHeldSend(of: &row)
             open(&row, by: send)
         }
         row.lastSendAt = stamp
@@ -46,6 +47,8 @@ extension PlanBuilder {
             row.endDate = endDate
             scheduleAutomaticEnd(at: endDate, of: row)
         }
+        // The held update is older than this start, so the state of this start must not become the older one.
+        if let newest = row.newestState, row.hasCancelled(newest) { releaseHeldSend(of: &row, in: &table) }
         if let newest = row.newestState, row.hasCancelled(newest) {
             replace(newest, by: send, &row, in: &table)
         }

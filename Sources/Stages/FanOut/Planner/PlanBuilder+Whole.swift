@@ -1,3 +1,4 @@
+internal import Payloads
 internal import Sends
 internal import Store
 
@@ -5,12 +6,10 @@ internal import Store
 
 extension PlanBuilder {
     mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
-        if GenerationPhase(row) == .ended { return report(.ended, for: send) }
+        guard ScopePhase(row).action(of: .update) == .sendState else { return report(.ended, for: send) }
         var row = row
         row.groupSendCount += 1
-        // The newest send wins, also among held sends.
-        if let older = row.heldSend { report(.superseded, for: older) }
-        row.heldSend = nil
+        supersedeHeldSend(of: &row)
         holdOrAdvance(send, row: &row, mayWait: !send.isDryRun, in: &table)
     }
 
@@ -51,6 +50,12 @@ extension PlanBuilder {
         report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
     }
 
+    /// Drops the send that the scope holds, because a newer send has another state for all its phones.
+    mutating func supersedeHeldSend(of row: inout GroupRow) {
+        if let held = row.heldSend { report(.superseded, for: held) }
+        row.heldSend = nil
+    }
+
     /// Releases the send that the whole group holds, ahead of the clock. The next send came later, cannot
     /// wait, and must not be overtaken by the held one.
     mutating func releaseHeldSend(of row: inout GroupRow, in table: inout some GroupTable) {
@@ -63,10 +68,9 @@ extension PlanBuilder {
     /// Plans an END. An END is never held, because it is the last send of the generation, and later sends
     /// open a new one.
     mutating func end(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
-        if GenerationPhase(row) == .ended { return report(.ended, for: send) }
+        guard ScopePhase(row).action(of: .end) == .endGeneration else { return report(.ended, for: send) }
         var row = row
-        if let older = row.heldSend { report(.superseded, for: older) }
-        row.heldSend = nil
+        supersedeHeldSend(of: &row)
         row.groupSendCount += 1
         let version = ScopeVersions.next(whole: row, at: now)
         row.newestState = state(of: send, in: row, version: version)

@@ -69,11 +69,11 @@ struct PlanBuilder {
         if case .users(let users) = send.audience, users.count == 1, key.recipient == nil {
             part.recipient = .user(users[0])
         }
-        plan.progress.append(
-            ProgressRecord(
-                send: send.id, key: key, isDryRun: send.isDryRun, acceptedAt: send.acceptedAt,
-                writtenAt: stamp,
-                part: .planner(part)))
+        var progress = ProgressRecord(
+            send: send.id, key: key, isDryRun: send.isDryRun, acceptedAt: send.acceptedAt, writtenAt: stamp,
+            part: .planner(part))
+        progress.requestID = send.requestID
+        plan.progress.append(progress)
     }
 
     /// Adds the note with which senders drop older jobs. A private group has only one recipient, and the

@@ -1,6 +1,7 @@
 package import CatalogRecords
 package import Identifiers
 internal import Payloads
+internal import Schedules
 package import Sends
 package import Store
 
@@ -62,6 +63,7 @@ package struct Planner: Sendable {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
         var job = PlanBuilder(self, key: key, stamp: stamp)
         job.report(.refused, for: send, findings: [reason])
+        job.reply(to: send)
         return job.plan
     }
 
@@ -75,42 +77,50 @@ package struct Planner: Sendable {
             let seen = try table.seenSend(id: send.id, app: send.app)
             switch Idempotency.compare(fingerprint: fingerprint, with: seen, at: stamp) {
             case .isNew: break
-            case .repeats: return job.plan
+            case .repeats(let first):
+                // A repetition gets the verdict on the first request, because that request's answer may be lost.
+                job.reply(to: send, with: .init(first.verdict, version: first.version))
+                return job.plan
             case .conflicts:
                 job.report(.conflict, for: send)
+                job.reply(to: send)
                 return job.plan
             }
         }
         guard let app else {
             job.report(.unknownApp, for: send)
+            job.reply(to: send)
             return job.plan
         }
-        // The key is used up only now. This process may have read the catalog too late, and then the caller's
-        // repetition is the request that counts.
+        try decide(send, of: app, by: &job, in: &table)
+        // An unknown app does not use up the key. This process may have read the catalog too late, and then the
+        // caller's repetition is the request that counts.
         if let fingerprint {
-            let row = SendIdempotencyRow(fingerprint: fingerprint, writtenAt: stamp)
+            let planned = job.verdict(on: send)
+            let row = SendIdempotencyRow(
+                fingerprint: fingerprint, writtenAt: stamp, verdict: planned.verdict, version: planned.version
+            )
             table.set(row, send: send.id, app: send.app)
         }
-        if job.isExpired(send) {
-            job.report(.expired, for: send)
-            return job.plan
-        }
-        let row = try job.currentRow(of: key, in: table)
+        job.reply(to: send)
+        return job.plan
+    }
+
+    /// Decides about a send of a known app that repeats no earlier one.
+    private func decide(
+        _ send: Send, of app: App, by job: inout PlanBuilder, in table: inout some GroupTable
+    ) throws(StoreError) {
+        if job.isExpired(send) { return job.report(.expired, for: send) }
+        let row = try job.currentRow(of: job.key, in: table)
         // The scheduler and a cancel do not wait for each other, so the cancel of a scheduled send can come
         // first. For other sends the cancel always comes later.
         if send.scheduledAt != nil, row.cancelledSends.contains(where: { $0.send == send.id }) {
-            job.report(.cancelled, for: send)
-            return job.plan
+            return job.report(.cancelled, for: send)
         }
-        if isOutdated(send, row) {
-            job.report(.outdated, for: send)
-            return job.plan
-        }
+        if isOutdated(send, row) { return job.report(.outdated, for: send) }
+        if try job.hasNewerState(than: send, row, in: table) { return job.report(.newerState, for: send) }
         let findings = try job.findings(send, of: row, in: app, table)
-        if !findings.isEmpty {
-            job.report(.refused, for: send, findings: findings)
-            return job.plan
-        }
+        if !findings.isEmpty { return job.report(.refused, for: send, findings: findings) }
         // A dry run takes the same path, but its changes to rows are dropped.
         if send.isDryRun {
             var scratch = DryRunTable(table)
@@ -120,7 +130,6 @@ package struct Planner: Sendable {
             try job.apply(send, to: row, in: &table)
             try job.recountSubscribedGroup(after: row, in: &table)
         }
-        return job.plan
     }
 
     /// Whether the send is older than the group's END, or for an earlier generation. A start is never

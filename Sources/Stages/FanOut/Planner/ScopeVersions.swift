@@ -22,24 +22,3 @@ enum ScopeVersions {
         version > now + aheadSecondsMax && version <= now + aheadSecondsMax + waitSecondsMax
     }
 }
-
-/// The phase of a scope's generation, from its last start and last END. Versions have one order for each
-/// recipient, so the later of the two decides.
-enum GenerationPhase {
-    /// No start and no END was seen. The app may have started the activity.
-    case unknown
-    case open
-    case ended
-
-    /// The phase of a whole group, or of a private group's owner.
-    init(_ row: GroupRow) { self.init(start: row.generation, end: row.endVersion) }
-
-    /// The phase of one recipient in a group. Sends to the whole group count for the recipient, too.
-    init(own: GroupRow, whole: GroupRow) {
-        self.init(start: max(own.generation, whole.generation), end: max(own.endVersion, whole.endVersion))
-    }
-
-    private init(start: Int64, end: Int64) {
-        self = start > end ? .open : end > 0 ? .ended : .unknown
-    }
-}

@@ -12,6 +12,7 @@ internal import Topics
 /// The result of a transaction, apart from its records.
 struct PlannedWork {
     var notes: [SupersededVersions] = []
+    var replies: [Plan.Reply] = []
     var verdictCounts: [ProgressRecord.PlannerVerdict: Int] = [:]
     var sendCount = 0
     var rejectedCount = 0
@@ -21,6 +22,7 @@ struct PlannedWork {
     mutating func add(_ plan: Plan) {
         if let app = plan.appBeyondLimit { unstoredSubscriptions[app, default: 0] += 1 }
         if let note = plan.note { notes.append(note) }
+        if let reply = plan.reply { replies.append(reply) }
         for progress in plan.progress {
             if case .planner(let part) = progress.part { verdictCounts[part.verdict, default: 0] += 1 }
         }
@@ -59,8 +61,9 @@ extension PlannerDecider {
     }
 
     func publishOutcomes() {
-        for note in plannedWork.notes { supersededNoteWriter.send(note) }
-        stage.reportStep(.supersededNotesSent)
+        for note in plannedWork.notes { messageWriter.send(note) }
+        for reply in plannedWork.replies { messageWriter.send(reply) }
+        stage.reportStep(.messagesSent)
         stage.metrics.records(withOutcome: "planned").add(plannedWork.sendCount - plannedWork.rejectedCount)
         stage.metrics.records(withOutcome: "rejected").add(plannedWork.rejectedCount)
         for (verdict, count) in plannedWork.verdictCounts {
@@ -70,6 +73,7 @@ extension PlannerDecider {
             stage.metrics.produced(to: target.topic.rawValue).add(output.count(of: target))
         }
         metrics.supersededNotes.add(plannedWork.notes.count)
+        metrics.replies.add(plannedWork.replies.count)
         reportUnstoredSubscriptions()
     }
 

@@ -13,7 +13,7 @@ extension PlannerDecider {
             let partition = groupScan.nextPartition(
                 of: servingPartitions.map(\.partition), at: now,
                 intervalMilliseconds: settings.sweepMilliseconds),
-            groupScan.pass != .notes || supersededNoteWriter.hasSpaceForPage,
+            groupScan.pass != .notes || messageWriter.hasSpaceForPage,
             let view = stage.views[partition]
         else { return }
         var range = groupScan.range
@@ -53,7 +53,7 @@ extension PlannerDecider {
         // The reminders are due at once. If the time of a held send has not come, its release adds a new
         // reminder.
         for key in page.heldScopes { heldSendReminders.add(key, in: partition, at: 0) }
-        for note in page.supersededNotes { supersededNoteWriter.send(note) }
+        for note in page.supersededNotes { messageWriter.send(note) }
         metrics.supersededNotes.add(page.supersededNotes.count)
     }
 

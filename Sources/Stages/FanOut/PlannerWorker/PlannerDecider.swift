@@ -24,7 +24,7 @@ final class PlannerDecider: RecordDecider {
     let settings: FanOutSettings
     let metrics: PlannerMetrics
     let stage: StageClients<PlannerDecider>
-    let supersededNoteWriter: SupersededNoteWriter
+    let messageWriter: PlannerMessageWriter
     let planner: Planner
     let apps: CatalogApps
     let reader = JSONReader()
@@ -53,7 +53,7 @@ final class PlannerDecider: RecordDecider {
         output = PlannerOutput(partitioner: lanes)
         var form = LoopConfiguration(
             stage: FanOutService.name, group: "planner", inputName: "sends",
-            topics: PlannerInputTopic.allCases.map(\.name),
+            subscription: PlannerInputTopic.subscription,
             outputTopics: PlannerOutput.OutputTopic.allCases.map(\.topic),
             view: TopicViewDefinition(
                 topic: layout.name(of: .groups), table: "groups", schema: Self.viewSchema))
@@ -66,7 +66,7 @@ final class PlannerDecider: RecordDecider {
         form.prefetchKibibytesMax = settings.prefetchKibibytesMax
         form.partitionKibibytesMax = settings.partitionKibibytesMax
         form.fetchKibibytesMax = settings.fetchKibibytesMax
-        supersededNoteWriter = try SupersededNoteWriter(
+        messageWriter = try PlannerMessageWriter(
             kafka: environment.cluster.settings, layout: layout, log: context.log, metrics: context.metrics)
         stage = try StageClients(
             configuration: form, in: environment, context: context, metrics: metrics.stage,
@@ -109,10 +109,10 @@ final class PlannerDecider: RecordDecider {
 
     func performUpkeep(at now: Instant) throws {
         // Lost notes are repeated from the rows.
-        if supersededNoteWriter.poll(at: now) {
+        if messageWriter.poll(at: now) {
             for part in servingPartitions { groupScan.add(part.partition, for: .notes) }
         }
-        if supersededNoteWriter.hasFatalError {
+        if messageWriter.hasFatalError {
             throw StageFailure.client("a producer of the planner is unusable")
         }
         metrics.clockDoubtSeconds.set(Double(stage.clock.doubtfulDifferenceMilliseconds) / 1000)
@@ -121,5 +121,5 @@ final class PlannerDecider: RecordDecider {
 
     var servingPartitions: [SendsPartition] { stage.member.assignedPartitions.values.filter(\.isServing) }
 
-    func close() { supersededNoteWriter.flush() }
+    func close() { messageWriter.flush() }
 }

@@ -9,6 +9,7 @@ struct PlannerMetrics {
     private let metrics: Metrics
     let heldSends: Gauge
     let supersededNotes: Counter
+    let replies: Counter
     let forgottenRows: Counter
     let unstoredSubscriptions: Counter
 
@@ -23,6 +24,8 @@ struct PlannerMetrics {
             help: "sends that wait so that their version is not ahead of the clock")
         supersededNotes = metrics.counter(
             "flotilla_fan_out_superseded_notes_total", help: "notes to senders about superseded sends")
+        replies = metrics.counter(
+            "flotilla_fan_out_replies_total", help: "verdicts that were sent to waiting gateways")
         unstoredSubscriptions = metrics.counter(
             "flotilla_fan_out_unstored_subscriptions_total",
             help:

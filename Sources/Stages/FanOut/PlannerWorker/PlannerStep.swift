@@ -16,7 +16,7 @@ package enum PlannerStep: Int, RecordStep, CaseIterable {
     case offsetsSent
     case committed
     case overlayUpdated
-    case supersededNotesSent
+    case messagesSent
     case viewWritten
     case assigned
     case viewOpened

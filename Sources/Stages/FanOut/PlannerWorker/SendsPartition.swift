@@ -26,6 +26,9 @@ enum PlannerInputTopic: CaseIterable {
     case timed
     case subscriptions
 
+    /// Number 0 had no `subscriptions`.
+    static let subscription = TopicSubscription(topics: allCases.map(\.name), number: 1)
+
     var name: TopicName {
         switch self {
         case .sends: .sends

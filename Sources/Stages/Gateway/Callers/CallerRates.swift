@@ -37,6 +37,11 @@ final class CallerRates: Sendable {
             guard let wait = keys.charge(amount, to: caller.key.id, now: now) else { return nil }
             return ExceededLimit(limit: keyLimit, countMax: keys.countMax, waitMilliseconds: wait)
         }
+
+        /// Returns the amount that the caller's key may still send.
+        func quota(of caller: RequestCaller, at now: Instant) -> RequestQuota {
+            RequestQuota(countMax: keys.countMax, remaining: keys.remaining(for: caller.key.id, now: now))
+        }
     }
 
     private struct Rates {
@@ -61,15 +66,35 @@ final class CallerRates: Sendable {
                     .keyReports, perKey: limits.reportsPerKeyAndSecondMax, now: now)))
     }
 
-    /// Charges a request and its body. Returns the limit that the request exceeds, or nil.
+    /// The result of charging a request.
+    struct RequestCharge {
+        /// The limit that the request exceeds, or nil.
+        let exceeded: ExceededLimit?
+        /// The requests that the key may still make.
+        let quota: RequestQuota
+    }
+
+    /// Charges a request and its body.
     ///
     /// - Parameter byteCount: The announced size of the body. It is 0 if the body comes in chunks.
     func chargeRequest(
         of caller: RequestCaller, bytes byteCount: Int, at now: Instant = .now()
-    ) -> ExceededLimit? {
+    ) -> RequestCharge {
         rates.withLock { rates in
-            rates.requests.charge(1, to: caller, at: now)
+            let exceeded =
+                rates.requests.charge(1, to: caller, at: now)
                 ?? rates.bytes.charge(byteCount, to: caller, at: now)
+            return RequestCharge(exceeded: exceeded, quota: rates.requests.quota(of: caller, at: now))
+        }
+    }
+
+    /// Charges the further sends of a batch like requests. The batch's own request is already charged, as its first send.
+    func chargeFurtherSends(
+        of caller: RequestCaller, count: Int, at now: Instant = .now()
+    ) -> RequestCharge {
+        rates.withLock { rates in
+            let exceeded = rates.requests.charge(count, to: caller, at: now)
+            return RequestCharge(exceeded: exceeded, quota: rates.requests.quota(of: caller, at: now))
         }
     }
 

@@ -1,4 +1,5 @@
 package import HTTPServer
+package import Settings
 
 /// The rule that finds the client's address in a request that came through proxies. Each proxy appends the address of
 /// its caller to `X-Forwarded-For`, for example `203.0.113.9, 10.0.0.7`. Only entries that listed proxies appended are
@@ -19,13 +20,29 @@ package struct ClientAddressResolver: Sendable {
         guard isProxy(address) else { return address }
         let entries = request.headers.all(named: "x-forwarded-for").flatMap { $0.split(separator: ",") }
         for entry in entries.suffix(Self.hopsMax).reversed() {
-            let hop = entry.trimming { $0 == " " || $0 == "\t" }
-            // A listed proxy appended no address. The proxy's own address is the best answer.
-            guard IPAddress(hop) != nil else { return address }
+            // If a listed proxy appended no address, the proxy's own address is the best answer.
+            guard let hop = Self.address(in: entry.trimming { $0 == " " || $0 == "\t" }) else {
+                return address
+            }
             address = hop
             guard isProxy(address) else { return address }
         }
         return address
+    }
+
+    /// Returns the address of an entry, without the port that some proxies append: `203.0.113.9:4711`,
+    /// `[2001:db8::1]:4711`.
+    private static func address(in entry: String) -> String? {
+        if IPAddress(entry) != nil { return entry }
+        var (host, port) = (Substring(entry), Substring())
+        if entry.hasPrefix("["), let end = entry.firstIndex(of: "]") {
+            host = entry[..<end].dropFirst()
+            port = entry[end...].dropFirst()
+        } else if let colon = entry.firstIndex(of: ":") {
+            (host, port) = (entry[..<colon], entry[colon...])
+        }
+        let hasPort = port.isEmpty || (port.first == ":" && UInt16(port.dropFirst()) != nil)
+        return hasPort && IPAddress(host) != nil ? String(host) : nil
     }
 
     /// Whether a peer that is no listed proxy sends `X-Forwarded-For`.

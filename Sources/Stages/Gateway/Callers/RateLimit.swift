@@ -19,13 +19,13 @@ package enum RateLimit: String, Sendable, CaseIterable {
     fileprivate func rule(countMax count: Int) -> String {
         switch self {
         case .keyRequests:
-            "this key may make \(count) requests per second at this gateway; send several reports in one body"
+            "this key may make \(count) requests per second at this gateway; wait, or put several reports or sends into one request"
         case .keyBytes:
             "this key may send \(count) bytes per second to this gateway; wait and send them again"
         case .keyReports:
             "this key may send \(count) reports per second to this gateway; wait and send them again"
         case .peerRequests:
-            "your address may make \(count) requests per second at this gateway; send several reports in one body"
+            "your address may make \(count) requests per second at this gateway; wait, or put several reports or sends into one request"
         case .peerBytes:
             "your address may send \(count) bytes per second to this gateway; wait and send them again"
         case .peerReports:

@@ -54,6 +54,15 @@ package struct RateLimiter: Sendable {
         return (cost - bucket.level) / countMax + 1
     }
 
+    /// Returns the amount that the name may send now.
+    package func remaining(for name: some Hashable, now: Instant) -> Int {
+        let hash = name.hashValue
+        guard let bucket = recent[hash] ?? older[hash] else { return countMax }
+        let elapsedMilliseconds = max(0, min(windowMilliseconds, now.milliseconds(since: bucket.refilledAt)))
+        return min(
+            countMax, bucket.level / windowMilliseconds + elapsedMilliseconds * countMax / windowMilliseconds)
+    }
+
     private mutating func rotateTables(now: Instant) {
         let age = now.milliseconds(since: rotatedAt)
         guard age >= windowMilliseconds || recent.count >= entriesMax else { return }

@@ -1,24 +1,34 @@
 internal import CatalogRecords
 internal import Cryptography
 internal import Identifiers
+internal import Telemetry
 internal import TokenSealing
 
-/// The check that a request may act for a user. A user's proof is the HMAC-SHA256 of the user id with a secret
-/// that the app's server knows. Confined to one thread.
+/// The check that a request may act for a user, by a `UserProof`. Confined to one thread.
 final class UserProofCheck {
     enum ProofVerdict {
         case valid
         case missing
         case wrong
+        case expired
+        /// The proof is for another installation than the request.
+        case ofOtherInstallation
+        /// The app requires the form that expires.
+        case withoutExpiry
         /// This gateway's sealing keys do not open the app's secrets.
         case uncheckable
     }
 
     // Each text follows the field's name.
     static let missingMessage =
-        "needs a userProof in this app: the hex HMAC-SHA256 of the user id, made by your server"
+        "needs a userProof in this app, made by your server: see User proofs in the operator's book"
     static let wrongMessage =
-        "must be the hex HMAC-SHA256 of the user id, made with a secret from `flotilla apps user-proof`"
+        "must be the hex HMAC-SHA256 of the user id, or SECONDS.HMAC.INSTALLATION, made with a secret from `flotilla apps user-proof`"
+    static let expiredMessage = "has expired; get a new proof from your server"
+    static let otherInstallationMessage =
+        "is for another installation; get a proof for this one from your server"
+    static let withoutExpiryMessage =
+        "must have the form SECONDS.HMAC.INSTALLATION, because this app requires proofs that expire"
     static let uncheckableMessage =
         "cannot be checked: this gateway's sealing keys do not open the app's secrets"
 
@@ -32,7 +42,7 @@ final class UserProofCheck {
     /// Apps whose opened secrets are kept. Beyond it all are opened again when they are next needed.
     private static let appsMax = 1000
 
-    private let seal: TokenSeal
+    let seal: TokenSeal
     /// Opened secrets by app, a few hundred bytes each. Only apps with secrets have an entry.
     private var openedSecrets: [String: OpenedSecrets] = [:]
 
@@ -41,22 +51,32 @@ final class UserProofCheck {
     /// Returns the verdict on a user's proof.
     ///
     /// - Parameters:
+    ///   - installation: The installation of the request, or nil if the request names none.
     ///   - proof: The proof in hexadecimal, or nil if the request has none.
     ///   - isTrusted: Whether the request comes from the app's own server, whose key is sufficient proof.
-    func verdict(on user: String, proof: String?, for app: App, isTrusted: Bool) -> ProofVerdict {
+    func verdict(
+        on user: String, of installation: String?, proof text: String?, for app: App, isTrusted: Bool,
+        now: WallTime
+    ) -> ProofVerdict {
         guard let settings = app.userProof, !settings.secrets.isEmpty else { return .valid }
-        guard let proof else { return settings.isRequired && !isTrusted ? .missing : .valid }
+        guard let text else { return settings.requirement != .optional && !isTrusted ? .missing : .valid }
         guard let secrets = secrets(of: app, settings: settings) else { return .uncheckable }
-        guard let presented = Hex.decode(proof.utf8), presented.count == HMACSHA256.codeBytes else {
-            return .wrong
-        }
+        guard let proof = UserProof(text) else { return .wrong }
+        let message = proof.message(for: user)
         var matches = false
         // All secrets are compared, so that the time does not reveal which one matched.
         for secret in secrets
-        where isEqualInConstantTime(secret.authenticationCode(for: Array(user.utf8)), presented) {
+        where isEqualInConstantTime(secret.authenticationCode(for: message), proof.code) {
             matches = true
         }
-        return matches ? .valid : .wrong
+        guard matches else { return .wrong }
+        switch proof {
+        case .simple: return settings.requirement == .expiring && !isTrusted ? .withoutExpiry : .valid
+        case .expiring(_, let expiresAtSeconds, let provenInstallation):
+            if expiresAtSeconds * 1000 <= now.milliseconds { return .expired }
+            let isOther = installation.map { !$0.isExactlyEqual(to: provenInstallation) } ?? false
+            return isOther ? .ofOtherInstallation : .valid
+        }
     }
 
     /// Returns the app's opened secrets. They are opened again only after its settings have changed.

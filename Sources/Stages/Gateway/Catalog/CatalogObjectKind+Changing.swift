@@ -31,12 +31,16 @@ extension CatalogObjectKind {
     /// Creates or replaces the segment whose name is in the path.
     static func putSegment(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let name = try context.name(inPath: "name")
-        let object = try context.bodyRoot().object()
-        let segment = Segment(app: context.app.id, name: name, rule: object["rule"].segmentRule())
-        object.reportUnknownFields()
+        let root = try context.bodyRoot()
+        let object = root.object()
+        // The command line and the book show the bare rule, so a body may also be one.
+        let hasRuleMember = object["rule"].optional != nil || object.count == 0
+        let rule = hasRuleMember ? object["rule"].segmentRule() : root.segmentRule()
+        let segment = Segment(app: context.app.id, name: name, rule: rule)
+        if hasRuleMember { object.reportUnknownFields() }
         try context.throwProblems()
-        let segments = context.catalog.segments(of: context.app.id)
-        if segments[name] == nil, segments.count >= segmentsPerAppMax {
+        let isNew = context.catalog.segment(named: name, of: context.app.id) == nil
+        if isNew, context.catalog.segments(of: context.app.id).count >= segmentsPerAppMax {
             throw tooMany("segments", limit: segmentsPerAppMax)
         }
         var json = JSONWriter(capacity: 1024)
@@ -50,7 +54,7 @@ extension CatalogObjectKind {
         let deleted = HTTPResponse(status: 204)
         switch self {
         case .activityTypes:
-            if context.catalog.types(of: context.app.id)[name] != nil {
+            if context.catalog.hasTypeRecord(named: name, of: context.app.id) {
                 return .changeCatalog(.deleteType(name, of: context.app.id), deleted)
             }
             // `activityTypes` also has the types that are written in the app's document.

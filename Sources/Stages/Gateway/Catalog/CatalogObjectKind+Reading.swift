@@ -17,7 +17,7 @@ extension CatalogObjectKind {
         switch self {
         case .activityTypes: Self.write(names: context.app.activityTypes.map(\.name), to: &json)
         case .segments:
-            Self.write(names: context.catalog.segments(of: context.app.id).keys.sorted(), to: &json)
+            Self.write(names: context.catalog.segments(of: context.app.id).map(\.name), to: &json)
         case .definitions:
             let definitions = context.catalog.definitions(of: context.app.id).values
             for definition in definitions.sorted(by: { $0.number < $1.number }) {
@@ -71,6 +71,8 @@ extension CatalogObjectKind {
     private static func write(_ definition: NotificationDefinition, to json: inout JSONWriter) {
         json.beginObject()
         writeSummary(of: definition, to: &json)
+        json.field("title", definition.content.alert?.title?.plainText)
+        json.field("message", definition.content.alert?.body?.plainText)
         json.field("liveActAttr", definition.content.attributes)
         json.field("contentState", definition.content.contentState)
         json.endObject()

@@ -63,30 +63,21 @@ final class DeadLetterProcessor {
         return DeadLetterResponse.summary(summary)
     }
 
-    /// Lists at most `query.limit` dead letters. The topic's partitions and offsets decide which ones, and these are
-    /// sorted by time, the newest first.
+    /// Lists at most `query.limit` dead letters, the newest first.
     func list(_ query: DeadLetterQuery) throws -> HTTPResponse {
-        var deadLetters: [(DeadLetterRecord, DeadLetterJournal.DeadLetterState)] = []
-        var moreCount = 0
+        var newest = NewestDeadLetters(limit: query.limit, after: query.after)
         try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
-            guard query.includes(state) else { return }
-            if deadLetters.count < query.limit {
-                deadLetters.append((deadLetter, state))
-            } else {
-                moreCount += 1
-            }
+            if query.includes(state) { newest.add(deadLetter, state: state) }
         }
-        deadLetters.sort { $0.0.rejection.rejectedAt > $1.0.rejection.rejectedAt }
-        return DeadLetterResponse.list(deadLetters, more: moreCount)
+        return DeadLetterResponse.list(newest.finish())
     }
 
     /// Shows the dead letter whose id the query has.
     func show(_ query: DeadLetterQuery) throws -> HTTPResponse {
-        var response: HTTPResponse?
-        try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
-            response = DeadLetterResponse.detail(of: deadLetter, state: state)
-        }
-        return response ?? DeadLetterQuery.unknownDeadLetter.response
+        guard let id = query.filter.ids.first, let (letter, state) = try deadLetterTopic().find(id),
+            query.filter.matches(letter)
+        else { return DeadLetterQuery.unknownDeadLetter.response }
+        return DeadLetterResponse.detail(of: letter, state: state)
     }
 
     /// Redrives or discards the dead letters that the body selects.

@@ -11,6 +11,8 @@ struct DeadLetterQuery: Sendable {
 
     private(set) var filter = DeadLetterFilter()
     private(set) var limit = limitDefault
+    /// The position behind which a list continues.
+    private(set) var after: DeadLetterPosition?
     /// Whether redriven and discarded dead letters are included.
     private(set) var includesSettled = false
     private(set) var isDryRun = false
@@ -28,7 +30,7 @@ struct DeadLetterQuery: Sendable {
         parameters: [(name: String, value: String)], of app: String, isEach: Bool
     ) throws(RefusedRequest) {
         filter.app = app
-        let knownNames = Self.filterNames + (isEach ? ["limit", "settled"] : ["settled"])
+        let knownNames = Self.filterNames + (isEach ? ["limit", "cursor", "settled"] : ["settled"])
         var seenNames: Set<String> = []
         for (name, value) in parameters {
             if !seenNames.insert(name).inserted {
@@ -36,6 +38,7 @@ struct DeadLetterQuery: Sendable {
             }
             switch name {
             case "limit" where isEach: readLimit(value)
+            case "cursor" where isEach: readCursor(value)
             case "settled":
                 if value != "true" { add(code: "invalid", at: name, message: "must be true, or be omitted") }
                 includesSettled = true
@@ -114,6 +117,13 @@ struct DeadLetterQuery: Sendable {
             limit = number
         } else {
             add(code: "invalid", at: "limit", message: "must be a number from 1 to \(Self.limitMax)")
+        }
+    }
+
+    private mutating func readCursor(_ value: String) {
+        after = DeadLetterPosition(cursor: value)
+        if after == nil {
+            add(code: "invalid", at: "cursor", message: "must be the field next of an earlier answer")
         }
     }
 

@@ -19,22 +19,19 @@ enum DeadLetterResponse {
         }
     }
 
-    /// Returns a list of dead letters.
+    /// Returns a page of the list of dead letters.
     ///
-    /// - Parameter moreCount: The number of matching dead letters beyond the limit.
+    /// - Parameter page: Its entries as JSON objects, the position behind it, and the number of further dead letters.
     static func list(
-        _ deadLetters: [(DeadLetterRecord, DeadLetterJournal.DeadLetterState)], more moreCount: Int
+        _ page: (entries: [[UInt8]], next: DeadLetterPosition?, more: Int)
     ) -> HTTPResponse {
         object { json in
-            json.name("letters")
+            json.name("items")
             json.beginArray()
-            for (deadLetter, state) in deadLetters {
-                json.beginObject()
-                deadLetter.write(state: state, to: &json)
-                json.endObject()
-            }
+            for entry in page.entries { unsafe entry.withUnsafeBytes { unsafe json.raw($0) } }
             json.endArray()
-            json.field("more", moreCount)
+            json.field("more", page.more)
+            json.field("next", page.next?.cursor)
         }
     }
 

@@ -1,28 +1,29 @@
 internal import HTTPServer
 internal import Lifecycle
 internal import StageSupport
-internal import Synchronization
 internal import Telemetry
 
-/// The thread for the calls about dead letters: it lists, redrives and discards them. It works on one call at a time,
+/// The threads for the calls about dead letters: they list, redrive and discard them. An app has one of them at a time,
 /// because a call reads a whole topic. It uses the same code as the command line, so both refuse the same things.
 final class DeadLetterService: Sendable {
-    private let processor: LoopOwned<DeadLetterProcessor>
+    private let threads: FairThreads<DeadLetterProcessor>
     private let stopping: AtomicFlag
-    private let waiting = Atomic<Int>(0)
 
     init(in environment: StageEnvironment, log: Log) throws {
         let stopping = AtomicFlag()
         self.stopping = stopping
-        processor = try LoopOwned(thread: "letters") { _ in
-            DeadLetterProcessor(in: environment, log: log, stopping: stopping)
-        }
+        threads = try FairThreads(
+            name: "letters", threads: GatewayLimits.deadLetterThreads,
+            limits: .init(
+                waitingPerCallerMax: GatewayLimits.deadLetterCallsPerAppWaitingMax,
+                waitingMax: GatewayLimits.deadLetterCallsWaitingMax)
+        ) { _ in DeadLetterProcessor(in: environment, log: log, stopping: stopping) }
     }
 
     /// Stops the service. A running call ends between two dead letters, and a later call can continue from there.
     func stop() {
         stopping.raise()
-        processor.stop { $0.close() }
+        threads.stop { $0.close() }
     }
 
     enum DeadLetterCommand: Sendable {
@@ -51,15 +52,9 @@ final class DeadLetterService: Sendable {
         _ authorized: AuthorizedRequest,
         call: @escaping @Sendable (DeadLetterProcessor) throws -> HTTPResponse
     ) -> Bool {
-        guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.deadLetterCallsWaitingMax else {
-            waiting.subtract(1, ordering: .relaxed)
-            return false
-        }
-        let isTaken = processor.execute { processor in
-            self.waiting.subtract(1, ordering: .relaxed)
+        threads.run(for: authorized.caller.app.id) { processor in
+            guard let processor else { return authorized.reply.send(Unavailable.overloaded) }
             authorized.reply.send(processor.respond { try call(processor) })
         }
-        if !isTaken { waiting.subtract(1, ordering: .relaxed) }
-        return isTaken
     }
 }

@@ -19,7 +19,11 @@ struct InsightEndpoint: Sendable {
     func add(to routes: inout HTTPRoutes) {
         for (path, kind) in Self.calls {
             routes.onAdmission(.get, path: path) { [self] request in
-                authorization.admit(request, for: .read) { authorized in ask(kind, for: authorized) }
+                authorization.admit(request, for: .read) { authorized in
+                    // A key of one app sees the whole installation only if it may change it.
+                    let isOfApp = kind == .fleet && !authorized.caller.key.role.includes(.admin)
+                    return ask(isOfApp ? .fleetOfApp : kind, for: authorized)
+                }
             }
         }
     }
@@ -28,13 +32,21 @@ struct InsightEndpoint: Sendable {
     private func ask(_ kind: InsightQuery.Kind, for authorized: AuthorizedRequest) -> Bool {
         let request = authorized.request
         let query = InsightQuery(
-            kind, app: authorized.caller.app.id, id: request.parameters["id"],
+            kind, app: authorized.caller.app.id, key: authorized.caller.key.id,
+            id: request.parameters["id"],
             parameters: request.query.map { InsightQuery.Parameter(name: $0.name, value: $0.value) })
         // Only events can be requested as a file, with `format=csv` or `format=jsonl`.
         let format = kind == .events ? request.query(named: "format") : nil
         let reply = authorized.reply
-        return relay.ask(query) { answer in
+        let admission = relay.ask(query) { answer in
             reply.send(Self.response(from: answer, format: format, to: request))
+        }
+        switch admission {
+        case .asked: return true
+        case .overloaded: return false
+        case .tooManyOfKey:
+            reply.send(Unavailable.tooManyQuestions)
+            return true
         }
     }
 
@@ -49,7 +61,14 @@ struct InsightEndpoint: Sendable {
         guard let answer, let body = answer.body, (200...599).contains(answer.status) else {
             return Unavailable.insightUnavailable
         }
-        guard answer.status == 200 else { return .json(body, status: answer.status) }
+        guard answer.status == 200 else {
+            var response = HTTPResponse.json(body, status: answer.status)
+            // The headers of the insight stage's answer do not reach the gateway.
+            if [429, 503].contains(answer.status) {
+                response.headers.add("Retry-After", value: "\(GatewayLimits.questionRetrySeconds)")
+            }
+            return response
+        }
         if let format, format != "json" { return file(from: body, format: format) }
         return PolledAnswer.response(body, to: request)
     }

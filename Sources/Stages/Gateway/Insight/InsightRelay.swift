@@ -1,50 +1,98 @@
-internal import HTTPClient
-internal import Kafka
-internal import Lifecycle
-internal import Members
+package import HTTPClient
+package import Kafka
+package import Lifecycle
+package import Members
 internal import RecordFormat
-internal import StageSupport
-internal import Synchronization
-internal import Topics
+package import Topics
 
 /// The thread that passes queries to a process of the insight stage. Any process of the stage will do: it asks the
 /// others and merges the answers.
-final class InsightRelay: Sendable {
+package final class InsightRelay: Sendable {
     private let attempts: LoopOwned<RelayAttempts>
-    /// The queries without an answer.
-    private let waiting = Atomic<Int>(0)
+    /// The queries without an answer, by the key that asks.
+    private let waiting = TracedLock(WaitingQueries())
 
-    init(in environment: StageEnvironment, context: ServiceContext) throws {
+    /// The result of `ask`.
+    package enum Admission: Sendable {
+        case asked
+        /// Too many queries of all keys wait, or the gateway stops. No answer comes.
+        case overloaded
+        /// Too many queries of the key wait. No answer comes.
+        case tooManyOfKey
+    }
+
+    package init(cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
         attempts = try LoopOwned(thread: "insight-relay") {
             RelayAttempts(
                 members: MembersReader(
-                    cluster: environment.cluster, topic: environment.layout.name(of: .members),
-                    on: $0.loop, log: context.log, metrics: context.metrics),
+                    cluster: cluster, topic: layout.name(of: .members), on: $0.loop, log: context.log,
+                    metrics: context.metrics),
                 memberClient: MemberClient(on: $0.loop))
         }
     }
 
-    func stop() { attempts.stop { $0.close() } }
+    package func stop() { attempts.stop { $0.close() } }
 
     /// Sends a query to the insight stage.
     ///
     /// - Parameter then: Receives the answer, or nil if no process of the stage answered. It runs on the relay's
     ///   thread.
-    /// - Returns: False if too many queries wait. Then `then` is not called.
-    func ask(_ query: InsightQuery, then: @escaping @Sendable (HTTPClientResponse?) -> Void) -> Bool {
-        guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.queriesWaitingMax else {
-            waiting.subtract(1, ordering: .relaxed)
-            return false
-        }
+    /// - Returns: Whether the query was asked. Only then `then` is called.
+    package func ask(
+        _ query: InsightQuery, then: @escaping @Sendable (HTTPClientResponse?) -> Void
+    ) -> Admission {
+        let key = query.caller
+        let admission = waiting.withLock { $0.add(of: key) }
+        guard admission == .asked else { return admission }
         let body = query.encoded()
         let isTaken = attempts.execute {
             $0.ask(body: body) { answer in
-                self.waiting.subtract(1, ordering: .relaxed)
+                self.waiting.withLock { $0.remove(of: key) }
                 then(answer)
             }
         }
-        if !isTaken { waiting.subtract(1, ordering: .relaxed) }
-        return isTaken
+        if isTaken { return .asked }
+        waiting.withLock { $0.remove(of: key) }
+        return .overloaded
+    }
+}
+
+/// The number of queries without an answer, of all keys and of each key.
+struct WaitingQueries {
+    private var counts: [String: Int] = [:]
+    private var total = 0
+
+    /// Counts a query, if there is room for it.
+    mutating func add(of key: String) -> InsightRelay.Admission {
+        if total >= GatewayLimits.queriesWaitingMax { return .overloaded }
+        let count = counts[key] ?? 0
+        if count >= GatewayLimits.queriesPerKeyWaitingMax { return .tooManyOfKey }
+        counts[key] = count + 1
+        total += 1
+        return .asked
+    }
+
+    mutating func remove(of key: String) {
+        guard let count = counts[key] else { return }
+        counts[key] = count > 1 ? count - 1 : nil
+        total -= 1
+    }
+}
+
+extension InsightRelay {
+    /// Asks for the send behind a tap (`TapAttribution.FindOrigin`).
+    func findTapOrigin(
+        app: String, tap: ValidatedReports.Tap, then: @escaping @Sendable (TapOrigin?) -> Void
+    ) -> Bool {
+        guard let installation = tap.installation, let activity = tap.activity else { return false }
+        var parameters = [InsightQuery.Parameter(name: "activity", value: activity)]
+        if let group = tap.group { parameters.append(InsightQuery.Parameter(name: "group", value: group)) }
+        let query = InsightQuery(.tapOrigin, app: app, id: installation, parameters: parameters)
+        let admission = ask(query) { answer in
+            guard let answer, answer.status == 200, let body = answer.body else { return then(nil) }
+            then(TapOrigin(answer: body))
+        }
+        return admission == .asked
     }
 }
 

@@ -2,6 +2,7 @@ internal import Catalog
 internal import CatalogRecords
 internal import HTTPServer
 internal import JSON
+internal import Sends
 internal import Telemetry
 
 /// `/rest/3.0`: the calls of Netmera's REST interface, for backends that were written for Netmera. Each call but
@@ -27,7 +28,7 @@ struct NetmeraEndpoint: Sendable {
             root, context in
             NetmeraTransactional.draft(from: root, of: context.app, in: context.catalog)
         }
-        let numbers = DefinitionNumberGenerator()
+        let numbers = DefinitionNumbers()
         addRoute(Self.definitionPath, kind: .catalog, to: &routes) { context throws(RefusedRequest) in
             try define(in: context, numbers: numbers)
         }
@@ -55,24 +56,42 @@ struct NetmeraEndpoint: Sendable {
         }
     }
 
-    /// Stores a definition in the catalog, and answers with its number.
+    /// Stores a definition in the catalog, and answers with its number. An idempotency key counts as long as its
+    /// definition exists. So a repetition gets the same number, whenever it comes.
     private func define(
-        in context: RequestContext, numbers: DefinitionNumberGenerator
+        in context: RequestContext, numbers: DefinitionNumbers
     ) throws(RefusedRequest) -> RequestDecision {
-        let (draft, group) = NetmeraDefinition.draft(from: try context.bodyRoot())
+        let root = try context.bodyRoot()
+        let idempotency = try Idempotency(headers: context.headers, body: root)
+        let (draft, group) = NetmeraDefinition.draft(from: root)
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields,
             lanes: lanes)
         _ = try validator.validate(draft, afterReading: context.problems)
+        // Another gateway may have just stored the definition of this key.
+        if idempotency != nil, !context.isCatalogCurrent { return .readCatalog }
+        let number =
+            idempotency.map { DefinitionNumbers.number(ofKey: $0.key, app: context.app.id) }
+            ?? numbers.next(now: context.now)
+        if let earlier = context.catalog.definition(number: number, of: context.app.id) {
+            guard earlier.fingerprint == idempotency?.fingerprint else {
+                throw .idempotencyConflict(with: .definition(number))
+            }
+            return .answer(Self.response(number: number))
+        }
         try Self.checkDefinitionCount(in: context)
-        let definition = NetmeraDefinition.definition(
-            from: draft, group: group, number: numbers.next(now: context.now), app: context.app,
-            now: context.now)
+        var definition = NetmeraDefinition.definition(
+            from: draft, group: group, number: number, app: context.app, now: context.now)
+        definition.fingerprint = idempotency?.fingerprint
+        return .changeCatalog(.put(definition), Self.response(number: number))
+    }
+
+    private static func response(number: Int64) -> HTTPResponse {
         var json = JSONWriter(capacity: 64)
         json.beginObject()
-        json.field("notificationKey", "\(definition.number)")
+        json.field("notificationKey", "\(number)")
         json.endObject()
-        return .changeCatalog(.put(definition), .json(json.bytes))
+        return .json(json.bytes)
     }
 
     private static func checkDefinitionCount(in context: RequestContext) throws(RefusedRequest) {

@@ -176,10 +176,16 @@ extension OpenAPI {
           }
         },
         "segmentRule":{
-          "type":"object",
-          "required":["rule"],
-          "additionalProperties":false,
-          "properties":{"rule":{"$ref":"#/components/schemas/rule"}}
+          "description":"The rule as the member rule, or the rule itself.",
+          "anyOf":[
+            {
+              "type":"object",
+              "required":["rule"],
+              "additionalProperties":false,
+              "properties":{"rule":{"$ref":"#/components/schemas/rule"}}
+            },
+            {"$ref":"#/components/schemas/rule"}
+          ]
         },
         "segment":{
           "type":"object",
@@ -201,6 +207,8 @@ extension OpenAPI {
             "createdAt":{"type":"integer"},
             "groupId":{"type":"string"},
             "liveActAttrType":{"type":"string"},
+            "title":{"type":"string"},
+            "message":{"type":"string"},
             "liveActAttr":{"type":"object"},
             "contentState":{"type":"object"}
           }

@@ -18,7 +18,7 @@ extension OpenAPI {
             "name":"Idempotency-Key",
             "in":"header",
             "required":false,
-            "description":"Marks a repetition: a second request with the same key within 24 hours gets the same sendId and is not carried out again. The same key with another body gets the verdict `conflict` in GET /v1/sends/{id}.",
+            "description":"Marks a repetition: a second request with the same key within 24 hours gets the same sendId and is not carried out again. The same key with another body is refused with 409 idempotency_conflict and the first sendId. If the verdict does not come in time, the answer is 202 and GET /v1/sends/{id} counts it in conflicts.",
             "schema":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[!-~]+$"}
           },
           "sendId":{
@@ -39,6 +39,12 @@ extension OpenAPI {
             "schema":{"type":"integer","minimum":0,"maximum":9007199254740992}
           },
           "name":{"name":"name","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
+          "webhookName":{
+            "name":"name",
+            "in":"path",
+            "required":true,
+            "schema":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[A-Za-z0-9._-]+$"}
+          },
           "user":{"name":"id","in":"path","required":true,"schema":{"$ref":"#/components/schemas/name"}},
           "scheduleUser":{
             "name":"user",
@@ -53,6 +59,13 @@ extension OpenAPI {
             "required":false,
             "description":"The group that owns the sends for later, if they do not belong to one user.",
             "schema":{"$ref":"#/components/schemas/name"}
+          },
+          "scheduleCursor":{
+            "name":"cursor",
+            "in":"query",
+            "required":false,
+            "description":"The field next of the page before.",
+            "schema":{"type":"string"}
           },
           "scheduleActivity":{
             "name":"activity",
@@ -72,8 +85,29 @@ extension OpenAPI {
             "name":"User-Proof",
             "in":"header",
             "required":false,
-            "description":"The hex HMAC-SHA256 of the user id. Used with a key of the role report, if the app requires it.",
+            "description":"The hex HMAC-SHA256 of the user id, or SECONDS.HMAC.INSTALLATION. Used with a key of the role report, if the app requires it.",
             "schema":{"type":"string"}
+          }
+        }
+        """#
+
+    static let headers = #"""
+        {
+          "requestId":{
+            "description":"The X-Request-Id of the request, if it has 1 to 128 letters, digits and characters of -_.~:+/=, otherwise a random id. It stands in the log, in the audit and on the send.",
+            "schema":{"type":"string","maxLength":128}
+          },
+          "rateLimitPolicy":{
+            "description":"The requests that the key may make in a window of w seconds, by draft-ietf-httpapi-ratelimit-headers. Each send of a batch counts as one.",
+            "schema":{"type":"string"}
+          },
+          "rateLimit":{
+            "description":"The remaining requests (r) of the key, and the seconds until all are available again (t).",
+            "schema":{"type":"string"}
+          },
+          "retryAfter":{
+            "description":"Seconds to wait before the next try.",
+            "schema":{"type":"integer","minimum":1}
           }
         }
         """#
@@ -97,7 +131,7 @@ extension OpenAPI {
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           },
           "conflict":{
-            "description":"The catalog does not allow the change now, or the Idempotency-Key was used with another body.",
+            "description":"The catalog does not allow the change now, the Idempotency-Key was used with another body, or the group has a newer state than ifVersion.",
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           },
           "limit":{
@@ -110,12 +144,16 @@ extension OpenAPI {
           },
           "tooMany":{
             "description":"The request exceeds a rate limit.",
-            "headers":{"Retry-After":{"schema":{"type":"integer"}}},
+            "headers":{
+              "Retry-After":{"$ref":"#/components/headers/retryAfter"},
+              "RateLimit-Policy":{"$ref":"#/components/headers/rateLimitPolicy"},
+              "RateLimit":{"$ref":"#/components/headers/rateLimit"}
+            },
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           },
           "unavailable":{
             "description":"The service is unavailable, or it is unknown whether the request was stored. Send it again.",
-            "headers":{"Retry-After":{"schema":{"type":"integer"}}},
+            "headers":{"Retry-After":{"$ref":"#/components/headers/retryAfter"}},
             "content":{"application/json":{"schema":{"$ref":"#/components/schemas/refusal"}}}
           }
         }

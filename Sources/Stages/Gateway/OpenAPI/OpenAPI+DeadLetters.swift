@@ -29,6 +29,8 @@ extension OpenAPI {
     private static let limit = queryParameter(
         "limit", schema: #"{"type":"integer","minimum":1,"maximum":1000}"#,
         means: "The most dead letters in the answer. The default is 100.")
+    private static let cursor = queryParameter(
+        "cursor", schema: #"{"type":"string"}"#, means: "The field next of an earlier answer.")
     private static let positionParameters = ["partition", "offset"].map {
         #"{"name":"\#($0)","in":"path","required":true,"schema":{"type":"integer","minimum":0}}"#
     }.joined(separator: ",")
@@ -47,7 +49,7 @@ extension OpenAPI {
           "summary":"Lists dead letters one by one.",
           "description":"Role read.",
           "security":[{"bearer":[]}],
-          "parameters":[\#(filterParameters),\#(limit)],
+          "parameters":[\#(filterParameters),\#(limit),\#(cursor)],
           "responses":{\#(response(200, schema: "letters", meaning: "The newest first.")),\#(refusals())}
         }},
         "/v1/dead-letters/{partition}/{offset}":{"get":{
@@ -118,11 +120,12 @@ extension OpenAPI {
         },
         "letters":{
           "type":"object",
-          "required":["letters","more"],
+          "required":["items","more"],
           "additionalProperties":false,
           "properties":{
-            "letters":{"type":"array","items":{"$ref":"#/components/schemas/letter"}},
-            "more":{"type":"integer"}
+             "items":{"type":"array","items":{"$ref":"#/components/schemas/letter"}},
+             "more":{"type":"integer"},
+             "next":{"type":"string","description":"The cursor of the next page; omitted on the last page."}
           }
         },
         "letter":{

@@ -40,7 +40,7 @@ extension OpenAPI {
         "get":{
           "operationId":"\##(id)",
           "summary":"\##(summary)",
-          "description":"Role read. Answered by the insight stage. 503 insight_away if no process of it answers, insight_partial while no process answers for the lanes that may have the result.",
+          "description":"Role read. Answered by the insight stage. 503 insight_away if no process of it answers, insight_partial while no process answers for the lanes that may have the result, question_too_slow if the question was ended after a second of reading. 429 too_many_questions if 20 questions of the key wait.",
           "security":[{"bearer":[]}],
           "parameters":[\##(parameters.joined(separator: ","))],
           "responses":{
@@ -88,21 +88,30 @@ extension OpenAPI {
         ] + pageParameters(max: 5000),
         schema: "eventList", files: ["text/csv", "application/x-ndjson"])
     private static let countEvents = get(
-        id: "countEvents", summary: "Counts of events by hour or by day; at most 31 days.",
+        id: "countEvents",
+        summary:
+            "Counts of events by hour or by day; at most 31 days. If the answer has next, it ends at an hour, and a day can go on in the next answer.",
         parameters: [byCode, byType, byGroup] + timeRange + [
             parameter("by", schema: ##"{"enum":["hour","day"]}"##),
             parameter(
                 "split",
                 schema:
                     ##"{"type":"string","description":"Any of code, type and group, separated by commas."}"##),
+            parameter("cursor", schema: ##"{"type":"string"}"##),
         ],
         schema: "eventCounts")
     private static let showFleet = get(
-        id: "fleet", summary: "The lag of the topics' readers, and the processes that answer for each lane.",
+        id: "fleet",
+        summary:
+            "The lag of the topics' readers, and the processes that answer for each lane. Without the role admin only the lanes and the app's open breakers.",
         parameters: [], schema: "fleet")
     private static let listAudit = get(
-        id: "audit", summary: "Changes and their authors, the newest first; at most 400 days.",
-        parameters: timeRange + pageParameters(), schema: "auditList")
+        id: "audit", summary: "Changes or sends and their authors, the newest first; at most 400 days.",
+        parameters: [
+            parameter("of", schema: ##"{"enum":["settings","sends"]}"##),
+            parameter("by", schema: nameSchema), parameter("action", schema: nameSchema),
+            parameter("subject", schema: nameSchema),
+        ] + timeRange + pageParameters(), schema: "auditList")
 
     static let insightPaths = ##"""
         "/v1/groups":{\##(listGroups)},

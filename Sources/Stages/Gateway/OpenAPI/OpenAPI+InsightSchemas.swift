@@ -40,6 +40,11 @@ extension OpenAPI {
             "rejected":{"type":"integer"},
             "rejectedBy":{"type":"object","additionalProperties":{"type":"integer"}},
             "toGo":{"type":"integer"},
+            "sentAgain":{
+              "type":"array",
+              "items":{"type":"object","required":["sendId"],"additionalProperties":{"type":["string","integer"]}},
+              "description":"The outcomes of failed jobs that `flotilla replay resend` pushed again, one entry for each call."
+            },
             "opened":{"type":"integer","description":"Taps on the group's activities until its next send."},
             "latencyMilliseconds":{
               "type":"object",
@@ -85,21 +90,22 @@ extension OpenAPI {
             "targeted":{"type":"integer"},
             "expanded":{"type":"integer"},
             "dropped":{"type":"integer"},
+            "lanesPartlyVisited":{"type":"integer"},
             "excluded":{"type":"object","additionalProperties":{"type":"integer"}},
             "report":{"$ref":"#/components/schemas/report"}
           }
         },
         "sendList":{
           "type":"object",
-          "required":["sends"],
-          "properties":{"sends":\##(array(of: "sendLine")),\##(cursorProperty),\##(asOfProperties)}
+          "required":["items"],
+          "properties":{"items":\##(array(of: "sendLine")),\##(cursorProperty),\##(asOfProperties)}
         },
         "timeline":{
           "type":"object",
-          "required":["groupId","versions"],
+          "required":["groupId","items"],
           "properties":{
             "groupId":{"type":"string"},
-            "versions":\##(array(of: "sendLine")),
+            "items":\##(array(of: "sendLine")),
             \##(cursorProperty),
             \##(asOfProperties)
           }
@@ -130,8 +136,8 @@ extension OpenAPI {
         },
         "groupList":{
           "type":"object",
-          "required":["groups"],
-          "properties":{"groups":\##(array(of: "group")),\##(cursorProperty),\##(asOfProperties)}
+          "required":["items"],
+          "properties":{"items":\##(array(of: "group")),\##(cursorProperty),\##(asOfProperties)}
         },
         "why":{
           "type":"object",
@@ -179,6 +185,7 @@ extension OpenAPI {
             "token":{"type":"string","description":"tok: and 8 digits of the token's hash."},
             "cause":{"type":"string"},
             "environment":{"type":"string"},
+            "sendId":{"type":"string"},
             "scheduleId":{"type":"string"},
             "scheduleName":{"type":"string"}
           }
@@ -224,13 +231,14 @@ extension OpenAPI {
         },
         "eventList":{
           "type":"object",
-          "required":["events"],
-          "properties":{"events":\##(array(of: "event")),\##(cursorProperty),\##(asOfProperties)}
+          "required":["items"],
+          "properties":{"items":\##(array(of: "event")),\##(cursorProperty),\##(asOfProperties)}
         },
         "eventCounts":{
           "type":"object",
           "required":["by","from","to","buckets","totals"],
           "properties":{
+            \##(cursorProperty),
             "by":{"enum":["hour","day"]},
             "from":{"type":"integer"},
             "to":{"type":"integer"},
@@ -254,7 +262,7 @@ extension OpenAPI {
         },
         "fleet":{
           "type":"object",
-          "required":["lag","members","processes","openBreakers","differences","lanes"],
+          "required":["openBreakers","lanes"],
           "properties":{
             "lag":{
               "type":"array",
@@ -320,9 +328,9 @@ extension OpenAPI {
         },
         "auditList":{
           "type":"object",
-          "required":["entries"],
+          "required":["items"],
           "properties":{
-            "entries":{
+            "items":{
               "type":"array",
               "items":{
                 "type":"object",
@@ -332,7 +340,8 @@ extension OpenAPI {
                   "by":{"type":"string"},
                   "action":{"type":"string"},
                   "subject":{"type":"string"},
-                  "address":{"type":"string"}
+                  "address":{"type":"string"},
+                  "requestId":{"type":"string","description":"The X-Request-Id of the request."}
                 }
               }
             },

@@ -12,7 +12,7 @@ extension OpenAPI {
           \##(body(schema: schema)),
           "responses":{
             \##(response(202, schema: "accepted", meaning: "Accepted.")),
-            \##(refusals(body: true))
+            \##(refusals(body: true, conflict: true))
           }
         }}
         """##
@@ -33,8 +33,9 @@ extension OpenAPI {
         "\##(NetmeraEndpoint.definitionPath)":{"post":{
           "operationId":"netmeraDefinition",
           "summary":"Stores the content of a start for one user. Sends nothing.",
-          "description":"Role send.",
+          "description":"Role send. With an Idempotency-Key, a repetition gets the same notificationKey as long as the definition exists.",
           "security":[{"netmera":[]}],
+          "parameters":[{"$ref":"#/components/parameters/idempotencyKey"}],
           \##(body(schema: "netmeraDefinition")),
           "responses":{
             \##(response(200, schema: "notificationKey", meaning: "Stored. Takes effect at once on every gateway.")),

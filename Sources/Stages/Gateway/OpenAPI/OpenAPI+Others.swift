@@ -25,7 +25,7 @@ extension OpenAPI {
             "security":[{"bearer":[]}],
             \#(userParameter),
             "responses":{
-              \#(response(202, schema: "userAccepted", meaning: "Stored. Remaining records expire.")),
+              \#(response(202, schema: "userAccepted", meaning: "Stored. No push by token reaches the user any more. Other records expire as listed.")),
               \#(refusals())
             }
           }
@@ -152,7 +152,24 @@ extension OpenAPI {
           "type":"object",
           "required":["userId","accepted"],
           "additionalProperties":false,
-          "properties":{"userId":{"type":"string"},"accepted":{"const":true},"note":{"type":"string"}}
+          "properties":{
+            "userId":{"type":"string"},
+            "accepted":{"const":true},
+            "remaining":{
+              "type":"array",
+              "description":"After an erasure: the places that still name the user, what lies there, and until when, in milliseconds since 1970. On a quiet topic Kafka deletes a record up to the topic's segment.ms later.",
+              "items":{
+                "type":"object",
+                "required":["where","what"],
+                "additionalProperties":false,
+                "properties":{
+                  "where":{"type":"string"},
+                  "what":{"type":"string"},
+                  "until":{"type":"integer"}
+                }
+              }
+            }
+          }
         },
         "reports":{
           "description":"The page about records in the book lists the fields of a report.",
@@ -169,7 +186,7 @@ extension OpenAPI {
             "refused":{"type":"array"},
             "taps":{
               "type":"array",
-              "description":"The activity and the schedule of each reported tap.",
+              "description":"The activity of each reported tap, the send behind its newest push, and the schedule behind that send.",
               "items":{
                 "type":"object",
                 "required":["index"],
@@ -177,6 +194,7 @@ extension OpenAPI {
                 "properties":{
                   "index":{"type":"integer"},
                   "activityId":{"type":"string"},
+                  "sendId":{"type":"string"},
                   "scheduleId":{"type":"string"},
                   "scheduleName":{"type":"string"}
                 }

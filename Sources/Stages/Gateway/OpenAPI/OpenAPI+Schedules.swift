@@ -22,10 +22,10 @@ extension OpenAPI {
           },
           "get":{
             "operationId":"listSchedules",
-            "summary":"The next 100 waiting schedules of a user or a group.",
+            "summary":"The waiting schedules of a user or a group, 100 on a page.",
             "description":"Role read.",
             "security":[{"bearer":[]}],
-            "parameters":[\#(ownerParameters)],
+            "parameters":[\#(ownerParameters),{"$ref":"#/components/parameters/scheduleCursor"}],
             "responses":{
               \#(response(200, schema: "schedules", meaning: "The earliest first.")),
               \#(refusals())
@@ -99,7 +99,7 @@ extension OpenAPI {
             "user":{"$ref":"#/components/schemas/name"},
             "userProof":{
               "type":"string",
-              "description":"The hex HMAC-SHA256 of the user id. Used with a key of the role report, if the app requires it."
+              "description":"The hex HMAC-SHA256 of the user id, or SECONDS.HMAC.INSTALLATION. Used with a key of the role report, if the app requires it."
             },
             "activity":{
               "$ref":"#/components/schemas/name",
@@ -163,7 +163,7 @@ extension OpenAPI {
         },
         "schedules":{
           "type":"object",
-          "required":["items","isComplete"],
+          "required":["items"],
           "additionalProperties":false,
           "properties":{
             "items":{
@@ -183,7 +183,7 @@ extension OpenAPI {
                 }
               }
             },
-            "isComplete":{"type":"boolean"}
+            "next":{"type":"string","description":"The cursor of the next page; omitted on the last page."}
           }
         }
         """#

@@ -45,18 +45,33 @@ extension OpenAPI {
             "additionalProperties":false,
             "properties":{
               "locKey":{"type":"string"},
-              "locArgs":{"type":"array","maxItems":16,"items":{"type":"string"}}
+              "locArgs":{"$ref":"#/components/schemas/locArgs"}
+            }
+          },
+          {
+            "type":"object",
+            "description":"The spelling of Apple's payloads.",
+            "required":["loc-key"],
+            "additionalProperties":false,
+            "properties":{
+              "loc-key":{"type":"string"},
+              "loc-args":{"$ref":"#/components/schemas/locArgs"}
             }
           }
         ]},
+        "locArgs":{"type":"array","maxItems":16,"items":{"type":"string"}},
         "problem":{
           "type":"object",
-          "required":["code","field","message"],
-          "properties":{"code":{"type":"string"},"field":{"type":"string"},"message":{"type":"string"}}
+          "required":["code","message"],
+          "properties":{
+            "code":{"type":"string"},
+            "message":{"type":"string"},
+            "field":{"type":"string","description":"Omitted if the problem concerns the whole request."}
+          }
         },
         "refusal":{
           "type":"object",
-          "required":["error"],
+          "required":["error","problems"],
           "properties":{
             "error":{
               "type":"object",
@@ -64,14 +79,16 @@ extension OpenAPI {
               "properties":{
                 "code":{"type":"string","description":"A stable code for programs."},
                 "message":{"type":"string","description":"The problem and the remedy."},
-                "field":{"type":"string","description":"The path in the body."}
+                "field":{"type":"string","description":"The path in the body, or the name of a parameter or header."}
               }
             },
             "problems":{
               "type":"array",
-              "description":"All problems.",
+              "description":"All problems. The first one is also in error.",
               "items":{"$ref":"#/components/schemas/problem"}
-            }
+            },
+            "sendId":{"type":"string","description":"On 409: the first send with the Idempotency-Key, or the send that was refused with newer_state."},
+            "notificationKey":{"type":"string","description":"On 409: the first definition with the Idempotency-Key."}
           }
         }
         """#

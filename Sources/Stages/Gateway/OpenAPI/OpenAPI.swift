@@ -17,12 +17,13 @@ enum OpenAPI {
           "info":{
             "title":"Flotilla",
             "version":"1",
-            "description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, duplicate fields and bodies beyond a limit are refused. A member that is null counts as omitted. Names have at most 200 bytes of UTF-8 and no control characters."
+            "description":"Starts, updates and ends iOS Live Activities. Bodies are strict: unknown fields, duplicate fields and bodies beyond a limit are refused. A member that is null counts as omitted. Names have at most 200 bytes of UTF-8 and no control characters. Every answer has X-Request-Id; 429 and 503 have Retry-After; 2xx and 429 of calls with a key have RateLimit and RateLimit-Policy. Errors are {error, problems}, and lists are {items, next}."
           },
           "paths":{\#(paths)},
           "components":{
             "securitySchemes":\#(securitySchemes),
             "parameters":\#(parameters),
+            "headers":\#(headers),
             "responses":\#(responses),
             "schemas":{\#(schemas)}
           }
@@ -30,12 +31,13 @@ enum OpenAPI {
         """#
 
     private static let paths = [
-        sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, deadLetterPaths, otherPaths,
+        sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, webhookPaths,
+        deadLetterPaths, otherPaths,
     ].joined(separator: ",")
 
     private static let schemas = [
         values, sendSchemas, insightSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas,
-        deadLetterSchemas, sessionSchemas, reportSchemas,
+        webhookSchemas, deadLetterSchemas, sessionSchemas, reportSchemas,
     ].joined(separator: ",")
 
     // MARK: Members of a call
@@ -88,6 +90,11 @@ enum OpenAPI {
             ##"""
             "\##(status)":{
               "description":"\##(description)",
+              "headers":{
+                "X-Request-Id":{"$ref":"#/components/headers/requestId"},
+                "RateLimit-Policy":{"$ref":"#/components/headers/rateLimitPolicy"},
+                "RateLimit":{"$ref":"#/components/headers/rateLimit"}
+              },
               "content":{
                 "application/json":{"schema":{"$ref":"#/components/schemas/\##(schema)"}}\##(fileTypes)
               }

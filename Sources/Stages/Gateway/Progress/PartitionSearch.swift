@@ -29,26 +29,25 @@ final class PartitionSearch {
         idleTimer = LoopTimer(on: loop) { [unowned self] in disconnect() }
     }
 
-    /// Reads the partition from a time onwards. If no record matches, reads backwards from there, because the
-    /// time may come from a wrong clock. Without a time, reads backwards from the end.
+    /// Reads the partition from its start onwards, and then backwards if nothing matched and `SearchStart` allows
+    /// it.
     ///
     /// - Parameters:
-    ///   - time: The time in milliseconds since 1970.
     ///   - visit: Receives each record. Returns true if no further record is needed.
     ///   - isFound: Returns whether a visited record matched.
     /// - Returns: Whether every record that could match was read before the deadline.
     func run(
-        in partition: TopicPartition, since time: Int64?, until deadline: Instant,
+        in partition: TopicPartition, from searchStart: SearchStart, until deadline: Instant,
         visit: (borrowing Kafka.Record) -> Bool, isFound: () -> Bool
     ) throws -> Bool {
         let watermarks = try openConsumer().watermarks(
             of: partition, withinMilliseconds: remainingMilliseconds(until: deadline))
         var start = watermarks.high
-        if let time {
+        if let time = searchStart.time {
             start = try offset(at: time, in: partition, until: deadline) ?? watermarks.high
             let isComplete = try read(
                 partition, from: start, to: watermarks.high, until: deadline, visit: visit)
-            if isFound() || !isComplete { return isComplete }
+            if isFound() || !isComplete || !searchStart.mayBeEarlier { return isComplete }
         }
         var stepRecords = Self.firstStepRecords
         while start > watermarks.low {

@@ -1,9 +1,10 @@
 package import Kafka
 package import Lifecycle
-internal import Synchronization
+internal import StageSupport
 package import Topics
 
-/// The thread that finds sends by their ids, one after the other, for queries about a send and for its cancellation.
+/// The threads that find sends by their ids, for queries about a send and for its cancellation. A caller has one of
+/// them at a time.
 package final class SendLookup: Sendable {
     /// The result of a lookup.
     package enum LookupResult: Sendable {
@@ -11,41 +12,41 @@ package final class SendLookup: Sendable {
         case notFound
         /// The search reached its time limit.
         case timedOut
-        /// Kafka could not be read.
+        /// Kafka could not be read, or the gateway stops.
         case unavailable
     }
 
-    private let search: LoopOwned<SendSearch>
-    /// The calls whose search has not begun.
-    private let waiting = Atomic<Int>(0)
+    private let threads: FairThreads<SendSearch>
 
-    package init(cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
-        search = try LoopOwned(thread: "lookups") {
-            SendSearch(cluster: cluster, layout: layout, context: context, on: $0.loop)
-        }
+    package init(
+        cluster: Cluster, layout: TopicLayout, context: ServiceContext,
+        threads count: Int = GatewayLimits.lookupThreads
+    ) throws {
+        threads = try FairThreads(
+            name: "lookups", threads: count,
+            limits: .init(
+                waitingPerCallerMax: GatewayLimits.lookupsPerCallerWaitingMax,
+                waitingMax: GatewayLimits.lookupsWaitingMax)
+        ) { SendSearch(cluster: cluster, layout: layout, context: context, on: $0.loop) }
     }
 
-    package func stop() { search.stop { $0.close() } }
+    /// Stops the threads after their present searches. Blocks until then.
+    package func stop() { threads.stop { $0.close() } }
 
-    /// Finds a send and passes the result to `then`, on the thread of the searches.
+    /// Finds a send and passes the result to `then`, on a thread of the searches.
     ///
     /// - Parameters:
     ///   - app: The app of the caller. A send of another app is reported as `.notFound`.
-    ///   - time: The time of acceptance in milliseconds since 1970, or nil to use the time in the id.
+    ///   - start: The start of the search.
+    ///   - caller: The name whose searches come one after the other.
     /// - Returns: False if too many lookups wait. Then `then` is not called.
     package func find(
-        _ id: SendID, of app: String, since time: Int64?, then: @escaping @Sendable (LookupResult) -> Void
+        _ id: SendID, of app: String, from start: SearchStart, for caller: String,
+        then: @escaping @Sendable (LookupResult) -> Void
     ) -> Bool {
-        guard waiting.add(1, ordering: .relaxed).newValue <= GatewayLimits.lookupsWaitingMax else {
-            waiting.subtract(1, ordering: .relaxed)
-            return false
-        }
         let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.lookupCallMilliseconds)
-        let isTaken = search.execute {
-            self.waiting.subtract(1, ordering: .relaxed)
-            then($0.find(id, of: app, since: time ?? id.acceptedAt, by: deadline))
+        return threads.run(for: caller) { search in
+            then(search?.find(id, of: app, from: start, by: deadline) ?? .unavailable)
         }
-        if !isTaken { waiting.subtract(1, ordering: .relaxed) }
-        return isTaken
     }
 }

@@ -19,6 +19,7 @@ extension SendProgress {
         json.field("dryRun", isDryRun ? true : nil)
         json.field("acceptedAt", acceptedAt)
         json.field("at", lastWrittenAt)
+        json.field("requestId", requestID)
         json.field("dueAt", dueAt)
         json.field("version", plannerPart?.version)
         json.field("generation", plannerPart?.generation)
@@ -29,6 +30,7 @@ extension SendProgress {
         json.field("targeted", targeted)
         json.field("expanded", expanded)
         json.field("dropped", dropped)
+        json.field("lanesPartlyVisited", partlyVisitedLanes == 0 ? nil : partlyVisitedLanes)
         writeExcluded(to: &json)
         writeLanes(to: &json)
         if let report, !report.isEmpty {

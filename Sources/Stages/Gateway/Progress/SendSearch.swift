@@ -30,17 +30,16 @@ final class SendSearch {
     /// Finds a send of an app, within `GatewayLimits.lookupMilliseconds`.
     ///
     /// - Parameters:
-    ///   - time: The time of acceptance in milliseconds since 1970, if it is known.
     ///   - callDeadline: The end of the call. If it has passed, no client waits for the result.
     func find(
-        _ id: SendID, of app: String, since time: Int64?, by callDeadline: Instant
+        _ id: SendID, of app: String, from start: SearchStart, by callDeadline: Instant
     ) -> SendLookup.LookupResult {
         let now = Instant.now()
         guard now < callDeadline else { return .timedOut }
         defer { partitionSearch.disconnectWhenIdle() }
         let deadline = min(callDeadline, now.advanced(byMilliseconds: GatewayLimits.lookupMilliseconds))
         do {
-            return try search(for: id, of: app, since: time, until: deadline)
+            return try search(for: id, of: app, from: start, until: deadline)
         } catch {
             context.log.warning("cannot search for a send; the call gets 503", .field("error", "\(error)"))
             partitionSearch.dropConsumer()
@@ -49,15 +48,16 @@ final class SendSearch {
     }
 
     private func search(
-        for id: SendID, of app: String, since time: Int64?, until deadline: Instant
+        for id: SendID, of app: String, from start: SearchStart, until deadline: Instant
     ) throws -> SendLookup.LookupResult {
-        let (progress, isProgressRead) = try findProgress(of: id, since: time, until: deadline)
+        let (progress, isProgressRead) = try findProgress(of: id, from: start, until: deadline)
         if let key = progress.key {
             return key.app == app ? .send(FoundSend(progress: progress)) : .notFound
         }
         if let timersPartition = id.timersPartition {
+            // Insight does not know timers by their sends, so the timer may be older than the start.
             let (timer, areTimersRead) = try findTimer(
-                of: id, in: timersPartition, since: time, until: deadline)
+                of: id, in: timersPartition, from: start.mayBeEarlier ? start : .end, until: deadline)
             if let timer {
                 let progress = SendProgress(waiting: timer.send, dueAt: timer.dueAt)
                 return timer.app == app
@@ -65,7 +65,8 @@ final class SendSearch {
             }
             if !areTimersRead { return .timedOut }
         }
-        let (send, areSendsRead) = try findUnplannedSend(id, since: time, until: deadline)
+        let (send, areSendsRead) = try findUnplannedSend(
+            id, from: start.ofRequests, until: deadline)
         if let send {
             return send.app == app ? .send(FoundSend(progress: SendProgress(waiting: send))) : .notFound
         }
@@ -78,13 +79,13 @@ final class SendSearch {
 
     /// Adds up the records that the planner and the lanes wrote about a send.
     private func findProgress(
-        of id: SendID, since time: Int64?, until deadline: Instant
+        of id: SendID, from start: SearchStart, until deadline: Instant
     ) throws -> (SendProgress, isComplete: Bool) {
         let key = RecordKey.join(id.text)
         let lane = Murmur2.partition(forKey: key.span, partitionCount: layout.lanes)
         var progress = SendProgress(id: id.text)
         let isComplete = try partitionSearch.run(
-            in: partition(lane, of: .progress), since: time, until: deadline
+            in: partition(lane, of: .progress), from: start, until: deadline
         ) { record in
             guard let recordKey = [UInt8](copying: record.key), recordKey == key,
                 let value = [UInt8](copying: record.value),
@@ -101,14 +102,14 @@ final class SendSearch {
 
     /// Finds the timer of a send that waits for its time. A timer that has fired or was cancelled is not returned.
     private func findTimer(
-        of id: SendID, in number: Int, since time: Int64?, until deadline: Instant
+        of id: SendID, in number: Int, from start: SearchStart, until deadline: Instant
     ) throws -> (TimerRow?, isComplete: Bool) {
         var waitingTimer: TimerRow?
         // The record key of the send's timer. It stays when a later record deletes the timer.
         var timerKey: [UInt8]?
         let idField = Array(#""id":"\#(id.text)""#.utf8)
         let isComplete = try partitionSearch.run(
-            in: partition(number, of: .timers), since: time, until: deadline
+            in: partition(number, of: .timers), from: start, until: deadline
         ) { record in
             guard let value = record.value else {
                 // A timer has fired or was cancelled.
@@ -129,14 +130,14 @@ final class SendSearch {
 
     /// Finds the request of a send that the planner has not read yet.
     private func findUnplannedSend(
-        _ id: SendID, since time: Int64?, until deadline: Instant
+        _ id: SendID, from start: SearchStart, until deadline: Instant
     ) throws -> (Send?, isComplete: Bool) {
         var send: Send?
         let topic = id.timersPartition == nil ? TopicName.sends : .sendsTimed
         // The record of a send begins with its id, so only that record is decoded.
         let recordStart = Array(#"{"v":\#(Send.schemaVersion),"id":"\#(id.text)""#.utf8)
         let isComplete = try partitionSearch.run(
-            in: partition(id.partition, of: topic), since: time, until: deadline
+            in: partition(id.partition, of: topic), from: start, until: deadline
         ) { record in
             guard let span = record.value, span.starts(with: recordStart),
                 let value = [UInt8](copying: record.value),

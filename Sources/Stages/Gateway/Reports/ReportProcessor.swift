@@ -2,6 +2,7 @@ internal import CatalogRecords
 internal import HTTPServer
 internal import Kafka
 internal import Lifecycle
+internal import Settings
 internal import Telemetry
 
 /// The processor of all bodies of reports at a gateway. It checks each body and its rates, sends the valid reports to
@@ -21,6 +22,7 @@ final class ReportProcessor {
 
     let sharedProducer: SharedProducer<PendingBody>
     private let validator: ReportValidator
+    let tapAttribution: TapAttribution
     private let pendingLimit: PendingRequestLimit
     private let metrics: GatewayMetrics
     private let loop: EventLoop
@@ -31,8 +33,10 @@ final class ReportProcessor {
 
     init(
         _ validator: ReportValidator, _ sharedProducer: SharedProducer<PendingBody>, limits: GatewayLimits,
-        rates: CallerRates, pendingLimit: PendingRequestLimit, metrics: GatewayMetrics, on loop: EventLoop
+        rates: CallerRates, tapAttribution: TapAttribution, pendingLimit: PendingRequestLimit,
+        metrics: GatewayMetrics, on loop: EventLoop
     ) throws {
+        self.tapAttribution = tapAttribution
         self.validator = validator
         self.sharedProducer = sharedProducer
         self.pendingLimit = pendingLimit
@@ -49,7 +53,7 @@ final class ReportProcessor {
         try sharedProducer.start()
     }
 
-    /// Checks a body and sends its valid reports to Kafka, or refuses the body if it has none or exceeds a rate.
+    /// Checks a body and sends its valid reports to Kafka, with the sends behind its taps, or refuses the body if it has none or exceeds a rate.
     func process(_ body: [UInt8], from caller: RequestCaller, reply: HTTPReply, receivedAt: Instant) {
         var reports: ValidatedReports
         do {
@@ -69,8 +73,11 @@ final class ReportProcessor {
         guard reports.acceptedCount > 0 else {
             return refuse(body, with: ReportsResponse.refused(reports), reply: reply)
         }
-        send(
-            PendingBody(reply: reply, reports: reports, byteCount: body.count, receivedAt: receivedAt))
+        let byteCount = body.count
+        tapAttribution.attribute(reports, of: caller.app.id) { [unowned self] reports in
+            send(
+                PendingBody(reply: reply, reports: reports, byteCount: byteCount, receivedAt: receivedAt))
+        }
     }
 
     /// Answers a body of which nothing is stored.
@@ -82,7 +89,7 @@ final class ReportProcessor {
     /// Sends the accepted reports of a body to Kafka. `answer` follows.
     private func send(_ body: PendingBody) {
         sharedProducer.send(body, records: body.reports.acceptedCount) { index, send in
-            body.reports.withRecord(at: index) { key, value in send(Self.reportsTopic, key, value) }
+            body.reports.withRecord(at: index) { key, value in send(Self.reportsTopic, nil, key, value) }
         }
     }
 

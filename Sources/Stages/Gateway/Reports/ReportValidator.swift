@@ -3,6 +3,7 @@ internal import Identifiers
 internal import InstallationRecords
 package import JSON
 internal import RecordFormat
+package import Telemetry
 package import TokenSealing
 
 /// The check of a `POST /v1/reports` body: one report, or an array of them. It makes a record of each valid
@@ -19,9 +20,12 @@ package final class ReportValidator {
     private let singleReportReader: JSONReader
     private let seal: TokenSeal
     private let userProofs: UserProofCheck
+    private let now: () -> WallTime
     private var writer = JSONWriter(capacity: 4096)
 
-    package init(sealingKeys keys: SealingKeys?) {
+    /// - Parameter now: Returns the time at which proofs of users must be valid.
+    package init(sealingKeys keys: SealingKeys?, now: @escaping () -> WallTime = { .now() }) {
+        self.now = now
         seal = TokenSeal(keys: keys)
         userProofs = UserProofCheck(seal: seal)
         bodyReader = Self.makeReader(problemsMax: 1)
@@ -127,6 +131,12 @@ package final class ReportValidator {
             writtenEnvironment.report(
                 "is not an environment of this app; add it with `flotilla apps update`")
         }
+        if let system = report.os, system.utf8.first.map({ !(0x30...0x39).contains($0) }) ?? true,
+            let writtenSystem = object["os"].optional
+        {
+            writtenSystem.report(
+                "must be the version number alone, such as 18.1; report UIDevice.current.systemVersion")
+        }
         if !report.kind.isAllowedFromClients {
             object["kind"].report("is reserved for Flotilla's own senders")
         }
@@ -144,10 +154,16 @@ package final class ReportValidator {
     private func checkUser(of report: Report, in object: JSONObject, for app: App, role: APIKey.Role) {
         let proof = object["userProof"].optional?.string()
         guard let user = report.user else { return }
-        switch userProofs.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.send)) {
+        let verdict = userProofs.verdict(
+            on: user, of: report.installation, proof: proof, for: app, isTrusted: role.includes(.send),
+            now: now())
+        switch verdict {
         case .valid: break
         case .missing: object["userId"].report(UserProofCheck.missingMessage)
         case .wrong: object["userProof"].report(UserProofCheck.wrongMessage)
+        case .expired: object["userProof"].report(UserProofCheck.expiredMessage)
+        case .ofOtherInstallation: object["userProof"].report(UserProofCheck.otherInstallationMessage)
+        case .withoutExpiry: object["userProof"].report(UserProofCheck.withoutExpiryMessage)
         case .uncheckable: object["userProof"].report(UserProofCheck.uncheckableMessage)
         }
     }

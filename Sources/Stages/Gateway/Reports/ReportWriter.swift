@@ -14,24 +14,36 @@ final class ReportWriter: Sendable {
 
     /// - Parameters:
     ///   - sealingKeys: The keys for tokens. Nil writes tokens in clear text.
+    ///   - findTapOrigin: Asks for the send behind a tap.
     init(
         _ settings: KafkaSettings, topic: String, sealingKeys: SealingKeys?, limits: GatewayLimits,
         rates: CallerRates, pendingLimit: PendingRequestLimit, context: ServiceContext,
         metrics: GatewayMetrics,
-        clock: GatewayClock, kafkaHealth: KafkaHealth
+        clock: GatewayClock, findTapOrigin: @escaping TapAttribution.FindOrigin = { _, _, _ in false },
+        kafkaHealth: KafkaHealth
     ) throws {
         self.pendingLimit = pendingLimit
-        processor = try LoopOwned(thread: "gateway") {
+        processor = try LoopOwned(thread: "gateway") { owner in
             let sharedProducer = try SharedProducer<ReportProcessor.PendingBody>(
-                settings: settings, topicNames: [topic], limits: limits, on: $0.loop, context: context,
+                settings: settings, topicNames: [topic], limits: limits, on: owner.loop, context: context,
                 clock: clock, kafkaHealth: kafkaHealth)
+            let tapAttribution = TapAttribution(on: owner.loop, findOrigin: findTapOrigin) {
+                [weak owner] body, index, origin in
+                owner?.execute { $0.tapAttribution.receive(origin, forTapAt: index, ofBody: body) }
+            }
             return try ReportProcessor(
-                ReportValidator(sealingKeys: sealingKeys), sharedProducer, limits: limits, rates: rates,
-                pendingLimit: pendingLimit, metrics: metrics, on: $0.loop)
+                ReportValidator(sealingKeys: sealingKeys, now: { clock.now }), sharedProducer, limits: limits,
+                rates: rates,
+                tapAttribution: tapAttribution, pendingLimit: pendingLimit, metrics: metrics, on: owner.loop)
         }
     }
 
-    func stop(by deadline: Instant) async { await processor.stop { $0.sharedProducer.flush(by: deadline) } }
+    func stop(by deadline: Instant) async {
+        await processor.stop {
+            $0.tapAttribution.stop()
+            $0.sharedProducer.flush(by: deadline)
+        }
+    }
 
     /// Runs a job with the producer. Tests use it to raise a producer error.
     func withProducer(_ job: @escaping @Sendable (Producer) -> Void) {

@@ -29,6 +29,11 @@ package enum ReportsResponse {
         json.field("message", "no report is valid: \(firstProblem.map { "\($0)" } ?? "see refused")")
         if let firstProblem, !firstProblem.path.isEmpty { json.field("field", firstProblem.path) }
         json.endObject()
+        // The problems of the first refused report. `refused` has those of each report.
+        json.name("problems")
+        json.beginArray()
+        for problem in reports.refused.first?.problems ?? [] { RequestProblem(problem).write(to: &json) }
+        json.endArray()
         writeVerdicts(of: reports, to: &json)
         json.endObject()
         return .json(json.bytes, status: 422)
@@ -36,10 +41,7 @@ package enum ReportsResponse {
 
     /// Returns the answer to a body that cannot be read as a whole.
     package static func unreadableBody(error: JSONError) -> HTTPResponse {
-        let problem = error.problems[0]
-        return .error(
-            status: error.httpStatus, code: problem.code.rawValue, message: problem.description,
-            field: problem.path)
+        RefusedRequest(error).response
     }
 
     /// Writes the number of accepted reports, and the problems of each refused report.
@@ -66,7 +68,7 @@ package enum ReportsResponse {
         json.endArray()
     }
 
-    /// Writes the activity and the schedule of each accepted tap. The SDK passes them to the app that a tap launched.
+    /// Writes the activity, the send and the schedule of each accepted tap. The SDK passes them to the app that a tap launched.
     private static func writeTaps(
         _ taps: [(index: Int, tap: ValidatedReports.Tap)], to json: inout JSONWriter
     ) {
@@ -77,6 +79,7 @@ package enum ReportsResponse {
             json.beginObject()
             json.field("index", index)
             json.field("activityId", tap.activity)
+            json.field("sendId", tap.sendID)
             json.field("scheduleId", tap.scheduleID)
             json.field("scheduleName", tap.scheduleName)
             json.endObject()

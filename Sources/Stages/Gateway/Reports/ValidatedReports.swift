@@ -1,5 +1,6 @@
 internal import InstallationRecords
 package import JSON
+internal import RecordFormat
 
 /// The result of checking a body of reports: the valid reports as records of the topic `reports`, and the problems
 /// of the others.
@@ -14,15 +15,21 @@ package struct ValidatedReports: Sendable {
         package var limit: ExceededLimit?
     }
 
-    /// A valid report of a tap. The answer says to which activity and schedule the tap is attributed.
+    /// A valid report of a tap. The answer says to which activity, send and schedule the tap is attributed.
     package struct Tap: Sendable, Equatable {
-        package let activity: String?
-        package let scheduleID: String?
-        package let scheduleName: String?
+        /// The report, as it is stored.
+        fileprivate var report: Report
+
+        package var installation: String? { report.installation }
+        package var activity: String? { report.activity }
+        package var group: String? { report.group }
+        package var sendID: String? { report.sendID }
+        package var scheduleID: String? { report.scheduleID }
+        package var scheduleName: String? { report.scheduleName }
 
         init?(report: Report) {
             guard report.kind == .tap else { return nil }
-            (activity, scheduleID, scheduleName) = (report.activity, report.scheduleID, report.scheduleName)
+            self.report = report
         }
     }
 
@@ -60,6 +67,25 @@ package struct ValidatedReports: Sendable {
         let keyEnd = bytes.count
         unsafe value.withBytes { unsafe bytes.append(contentsOf: $0) }
         records.append(RecordRange(index: index, start: start, keyEnd: keyEnd, end: bytes.count))
+    }
+
+    /// Adds the send and the schedule behind a tap. A schedule that the phone has named stays.
+    ///
+    /// - Parameter index: The report's index in the body.
+    package mutating func attribute(tapAt index: Int, to origin: TapOrigin) {
+        guard var tap = tapsByIndex[index], let position = records.firstIndex(where: { $0.index == index })
+        else { return }
+        tap.report.sendID = origin.sendID
+        if tap.report.scheduleID == nil, tap.report.scheduleName == nil {
+            (tap.report.scheduleID, tap.report.scheduleName) = (origin.scheduleID, origin.scheduleName)
+        }
+        tapsByIndex[index] = tap
+        // The new record is at the end of the buffer. The bytes of the old one are not used any more.
+        let start = bytes.count
+        bytes += tap.report.key
+        let keyEnd = bytes.count
+        bytes += tap.report.encoded()
+        records[position] = RecordRange(index: index, start: start, keyEnd: keyEnd, end: bytes.count)
     }
 
     /// Adds the accepted reports of another result.

@@ -84,13 +84,14 @@ final class Authorization: Sendable {
         let caller = RequestCaller(key: key, app: app, address: address, peer: peer)
         // The server has checked the length. Without one the body is empty, or comes in chunks.
         let announcedBytes = request.headers["content-length"].flatMap { Int($0) }
-        if let exceeded = rates.chargeRequest(of: caller, bytes: announcedBytes ?? 0) {
-            return .refused(refusal(beyond: exceeded))
+        let charge = rates.chargeRequest(of: caller, bytes: announcedBytes ?? 0)
+        if let exceeded = charge.exceeded {
+            return .refused(refusal(beyond: exceeded, quota: charge.quota))
         }
         if let refusal = Self.refusalOfEncoding(in: request.headers) { return .refused(refusal) }
         guard kafkaHealth.isReachable(at: .now()) else { return turnAway(with: Unavailable.unreachable) }
         // The server calls this with the complete request, when its body has been read.
-        return .admitted { request, reply in
+        return .admitted(limitHeaders: charge.quota.headers) { request, reply in
             let authorized = AuthorizedRequest(request: request, caller: caller, reply: reply)
             self.handOver(authorized, announcedBytes: announcedBytes, take: take)
         }
@@ -129,9 +130,11 @@ final class Authorization: Sendable {
     }
 
     /// Counts the refusal of a request beyond a rate limit, and returns the answer.
-    private func refusal(beyond exceeded: ExceededLimit) -> HTTPResponse {
+    ///
+    /// - Parameter quota: The key's quota, if the answer does not get it with the headers of an admitted request.
+    private func refusal(beyond exceeded: ExceededLimit, quota: RequestQuota? = nil) -> HTTPResponse {
         metrics.countLimited(by: exceeded.limit)
-        return Unavailable.limited(by: exceeded)
+        return Unavailable.limited(by: exceeded, quota: quota)
     }
 
     /// Returns the refusal of a compressed body. A few bytes of it could use much memory.

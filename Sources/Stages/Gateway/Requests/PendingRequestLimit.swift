@@ -13,22 +13,22 @@ final class PendingRequestLimit: Sendable {
 
     init(limits: GatewayLimits) { self.limits = limits }
 
-    /// Counts a request with a body of this size. Returns false, without counting it, beyond a limit.
-    func reserve(bytes byteCount: Int) -> Bool {
+    /// Counts requests with bodies of this size together. Returns false, without counting them, beyond a limit.
+    func reserve(requests requestCount: Int = 1, bytes byteCount: Int) -> Bool {
         usage.withLock { usage in
-            guard usage.requestCount < limits.requestsWaitingMax,
+            guard usage.requestCount + requestCount <= limits.requestsWaitingMax,
                 usage.byteCount + byteCount <= limits.bytesWaitingMax
             else { return false }
-            usage.requestCount += 1
+            usage.requestCount += requestCount
             usage.byteCount += byteCount
             return true
         }
     }
 
-    /// Ends the reservation of an answered request.
-    func release(bytes byteCount: Int) {
+    /// Ends the reservation of answered requests.
+    func release(requests requestCount: Int = 1, bytes byteCount: Int) {
         usage.withLock { usage in
-            usage.requestCount -= 1
+            usage.requestCount -= requestCount
             usage.byteCount -= byteCount
         }
     }

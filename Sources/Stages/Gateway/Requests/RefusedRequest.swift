@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import JSON
+internal import Sends
 
 /// The refusal of a request, with all of its problems.
 package struct RefusedRequest: Error, Sendable, Equatable {
@@ -7,11 +8,58 @@ package struct RefusedRequest: Error, Sendable, Equatable {
     let status: Int
     /// The problems, never empty.
     package let problems: [RequestProblem]
+    /// The object that the request conflicts with, or nil.
+    private(set) var object: ConflictingObject?
+
+    /// An object that a client can look at after a conflict.
+    enum ConflictingObject: Sendable, Equatable {
+        /// A send by its id.
+        case send(String)
+        /// A notification definition by its number.
+        case definition(Int64)
+
+        fileprivate var path: String {
+            switch self {
+            case .send(let id): "/v1/sends/\(id)"
+            case .definition(let number): "/v1/definitions/\(number)"
+            }
+        }
+    }
 
     init(_ problems: [RequestProblem], status: Int = 422) {
         precondition(!problems.isEmpty, "a refusal has a reason")
         self.status = status
         self.problems = problems
+    }
+
+    /// Makes the refusal of a request whose idempotency key came with another body before.
+    ///
+    /// - Parameter object: The result of the first request.
+    static func idempotencyConflict(with object: ConflictingObject) -> RefusedRequest {
+        var refusal = RefusedRequest(
+            [
+                RequestProblem(
+                    code: "idempotency_conflict", at: "Idempotency-Key",
+                    message:
+                        "was used with another body, and that request counts; use a new key for each request"
+                )
+            ], status: 409)
+        refusal.object = object
+        return refusal
+    }
+
+    /// Makes the refusal of a send whose caller has not seen the newest state.
+    static func newerState(refusing send: Send) -> RefusedRequest {
+        var refusal = RefusedRequest(
+            [
+                RequestProblem(
+                    code: "newer_state", at: "ifVersion",
+                    message:
+                        "is not the newest version any more, and nothing was sent; read the group again, and send with a new Idempotency-Key"
+                )
+            ], status: 409)
+        refusal.object = .send(send.id)
+        return refusal
     }
 
     /// Makes the refusal of a body that could not be read.
@@ -37,8 +85,15 @@ package struct RefusedRequest: Error, Sendable, Equatable {
         json.beginArray()
         for problem in problems { problem.write(to: &json) }
         json.endArray()
+        switch object {
+        case .send(let id): json.field("sendId", id)
+        case .definition(let number): json.field("notificationKey", "\(number)")
+        case nil: break
+        }
         json.endObject()
-        return .json(json.bytes, status: status)
+        var response = HTTPResponse.json(json.bytes, status: status)
+        if let object { response.headers.add("Location", value: object.path) }
+        return response
     }
 }
 

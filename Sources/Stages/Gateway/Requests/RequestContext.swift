@@ -5,6 +5,7 @@ internal import Identifiers
 internal import JSON
 internal import Schedules
 internal import Telemetry
+internal import TokenSealing
 
 /// The input of a request's decision: the request itself, its caller, and the catalog and time of the decision.
 ///
@@ -17,6 +18,8 @@ struct RequestContext {
     var parameters: [String: String] = [:]
     /// The query parameters.
     var query: [(name: String, value: String)] = []
+    /// The id of the HTTP request. Nil for an operator on the command line.
+    var requestID: String?
     // The caller.
     /// The role of the request's key. An operator on the command line has the role `send`.
     let role: APIKey.Role
@@ -29,6 +32,8 @@ struct RequestContext {
     let app: App
     // The decision.
     let catalog: CatalogSnapshot
+    /// Whether the catalog was read to its end after the request arrived.
+    var isCatalogCurrent = false
     let now: WallTime
     /// The reader of bodies, which all requests of a thread share.
     let reader: JSONReader
@@ -40,10 +45,19 @@ struct RequestContext {
 
     /// Makes the record that names the caller and this action in the audit.
     func auditRecord(action: String, subject: String) -> OutgoingRecord {
+        .audit(auditEntry(action: action, subject: subject))
+    }
+
+    /// Makes the record that names the caller and this action in the audit of sends.
+    func auditRecordOfSend(action: String, subject: String) -> OutgoingRecord {
+        .auditOfSends(auditEntry(action: action, subject: subject))
+    }
+
+    private func auditEntry(action: String, subject: String) -> AuditEntry {
         var entry = AuditEntry(
             at: acceptedAt, author: author, action: action, app: app.id, subject: subject)
-        entry.address = address
-        return .audit(entry)
+        (entry.address, entry.requestID) = (address, requestID)
+        return entry
     }
 
     /// Makes a command to the scheduler that names the caller.
@@ -55,6 +69,9 @@ struct RequestContext {
         return command
     }
 
+    /// The seal of secrets that the catalog holds.
+    var seal: TokenSeal { userProofs.seal }
+
     // MARK: Checks of the request
 
     /// Returns the problems of the proof that a phone acts for this user. A key that only the app's server has needs
@@ -62,12 +79,26 @@ struct RequestContext {
     ///
     /// - Parameter field: The field or header of the request that holds the proof.
     func proofProblems(of user: String, proof: String?, at field: String) -> [RequestProblem] {
-        switch userProofs.verdict(on: user, proof: proof, for: app, isTrusted: role.includes(.read)) {
+        switch userProofs.verdict(
+            on: user, of: nil, proof: proof, for: app, isTrusted: role.includes(.read), now: now)
+        {
         case .valid: []
         case .missing:
             [RequestProblem(code: "user_proof_missing", at: field, message: UserProofCheck.missingMessage)]
         case .wrong:
             [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.wrongMessage)]
+        case .expired:
+            [RequestProblem(code: "user_proof_expired", at: field, message: UserProofCheck.expiredMessage)]
+        case .withoutExpiry:
+            [
+                RequestProblem(
+                    code: "user_proof_wrong", at: field, message: UserProofCheck.withoutExpiryMessage)
+            ]
+        case .ofOtherInstallation:
+            [
+                RequestProblem(
+                    code: "user_proof_wrong", at: field, message: UserProofCheck.otherInstallationMessage)
+            ]
         case .uncheckable:
             [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.uncheckableMessage)]
         }

@@ -6,8 +6,10 @@ enum RequestDecision {
     case answer(HTTPResponse)
     /// All records are stored, then the response is sent.
     case store([OutgoingRecord], HTTPResponse)
-    /// The command is stored, then the request waits for the scheduler's reply.
-    case askScheduler(SchedulerRequest)
+    /// The records are stored, then the request waits for the reply of another stage.
+    case askStage(StageRequest)
+    /// The catalog is read to its end, and the request is decided again. The second decision cannot be this one.
+    case readCatalog
     /// The audit record is stored, then the catalog changes and this gateway reads the change, then the
     /// response is sent.
     case changeCatalog(CatalogChange, HTTPResponse)

@@ -30,7 +30,7 @@ package struct RequestProblem: Sendable, Hashable, CustomStringConvertible {
     func write(to json: inout JSONWriter) {
         json.beginObject()
         json.field("code", code)
-        json.field("field", field)
+        json.field("field", field.isEmpty ? nil : field)
         json.field("message", message)
         json.endObject()
     }

@@ -1,32 +1,35 @@
 internal import HTTPServer
 internal import Lifecycle
 internal import Schedules
+internal import Sends
 
-// Requests whose command is under way to the scheduler, which sends a reply to each command.
+// Requests that wait for a reply of the scheduler or of the planner.
 
 extension RequestProcessor {
-    /// A request whose command is under way to the scheduler.
+    /// A request whose records are under way to another stage.
     struct AwaitedReply {
         let pending: PendingRequest
-        /// Makes the answer. The outcome is nil if the scheduler did not reply in time.
-        let makeResponse: @Sendable (ScheduleReply.Outcome?) -> HTTPResponse
+        let request: StageRequest
     }
 
-    /// Sends a command to the scheduler. The request waits for the reply from the beginning, because the reply may
-    /// arrive before Kafka's acknowledgement of the command.
-    func ask(_ request: SchedulerRequest, for pending: PendingRequest) {
+    /// Sends a request to another stage. It waits for the reply from the beginning, because the reply may arrive before
+    /// Kafka's acknowledgement of the record.
+    func ask(_ request: StageRequest, for pending: PendingRequest) {
         let name = PendingReplies<AwaitedReply>.makeName()
-        pendingReplies.add(AwaitedReply(pending: pending, makeResponse: request.makeResponse), named: name)
-        let replyTo = ScheduleCommand.ReplyAddress(partition: repliesPartition, request: name)
-        send(request.records(replyTo: replyTo), of: pending, then: .awaitReply(name: name))
+        pendingReplies.add(AwaitedReply(pending: pending, request: request), named: name)
+        let replyTo = ReplyAddress(partition: repliesPartition, request: name)
+        let nextStep = NextStep.awaitReply(name: name, milliseconds: request.waitMilliseconds)
+        send(request.records(replyTo: replyTo), of: pending, then: nextStep)
     }
 
-    /// Starts the time limit of the reply if the command is stored. If the reply is already here, the request is
-    /// answered and nothing remains to be done. The reply proves that the command is stored, even if Kafka's
+    /// Starts the time limit of the reply if the records are stored. If the reply is already here, the request is
+    /// answered and nothing remains to be done. The reply proves that the records are stored, even if Kafka's
     /// acknowledgement is lost.
-    func settleCommand(of pending: PendingRequest, replyName: String, isStored: Bool) {
+    func settleStageRequest(
+        of pending: PendingRequest, replyName: String, waitMilliseconds: Int, isStored: Bool
+    ) {
         if isStored {
-            pendingReplies.startWait(for: replyName, at: .now())
+            pendingReplies.startWait(for: replyName, milliseconds: waitMilliseconds, at: .now())
             scheduleReplyTimeout()
         } else if pendingReplies.remove(named: replyName) != nil {
             finish(pending, as: .unstored, response: Unavailable.unstored)
@@ -34,11 +37,18 @@ extension RequestProcessor {
     }
 
     /// Answers the requests to which these replies belong. Other replies are for other gateways, or too late.
-    func handle(_ replies: [ScheduleReply]) {
+    func handle(_ replies: [GatewayReply]) {
         for reply in replies {
             guard let awaited = pendingReplies.remove(named: reply.request) else { continue }
-            finish(awaited.pending, as: .answered, response: awaited.makeResponse(reply.outcome))
+            finish(awaited, with: reply.outcome)
         }
+    }
+
+    /// Answers a request with the reply, or with nil if its time for a reply is over.
+    private func finish(_ awaited: AwaitedReply, with reply: GatewayReply.Outcome?) {
+        let response = awaited.request.makeResponse(reply)
+        let outcome = awaited.request.outcome(of: response, hasReply: reply != nil)
+        finish(awaited.pending, as: outcome, response: response)
     }
 
     /// Sets the timer to the earliest time limit of a reply.
@@ -46,14 +56,13 @@ extension RequestProcessor {
         let timer = replyTimer ?? LoopTimer(on: owner.loop) { [unowned self] in answerOverdue() }
         replyTimer = timer
         guard let deadline = pendingReplies.nextDeadline() else { return timer.cancel() }
-        if !timer.isScheduled { timer.schedule(at: deadline) }
+        // Requests wait for different times, so a later request may have the earlier limit.
+        if !timer.isScheduled || deadline < timer.dueAt { timer.schedule(at: deadline) }
     }
 
-    /// Answers the requests whose time for a reply is over. Their commands are stored and still under way.
+    /// Answers the requests whose time for a reply is over. Their records are stored and still under way.
     private func answerOverdue() {
-        for awaited in pendingReplies.removeOverdue(at: .now()) {
-            finish(awaited.pending, as: .underWay, response: awaited.makeResponse(nil))
-        }
+        for awaited in pendingReplies.removeOverdue(at: .now()) { finish(awaited, with: nil) }
         scheduleReplyTimeout()
     }
 }

@@ -10,40 +10,50 @@ internal import Telemetry
 internal import TokenSealing
 
 /// The processor of all requests of a gateway except reports. It decides each request, stores its records, waits for
-/// the scheduler if needed, and answers. Confined to the thread of the `RequestWorker`.
+/// another stage if needed, and answers. Confined to the thread of the `RequestWorker`.
 ///
 /// The steps of a request are `process`, `carryOut`, `send`, `settle` and `finish`. A step that waits for Kafka, for
-/// the catalog or for the scheduler ends at once, and an event starts the next one.
+/// the catalog or for another stage ends at once, and an event starts the next one.
 final class RequestProcessor {
     let sharedProducer: SharedProducer<PendingEntry>
     unowned let owner: LoopOwned<RequestProcessor>
-    private let environment: StageEnvironment
-    private let pendingLimit: PendingRequestLimit
-    private let metrics: GatewayMetrics
+    let environment: StageEnvironment
+    let pendingLimit: PendingRequestLimit
+    let metrics: GatewayMetrics
+    let rates: CallerRates
     private let clock: GatewayClock
     /// Raised when the start record is stored.
     private let startStored: AtomicFlag
     private let userProofs: UserProofCheck
     /// The partition of `replies` that this gateway reads.
     let repliesPartition: Int32
-    /// The requests that wait for the scheduler. Those that wait for Kafka are in `sharedProducer`.
+    /// The requests that wait for another stage. Those that wait for Kafka are in `sharedProducer`.
     var pendingReplies = PendingReplies<AwaitedReply>()
     /// The timer of the earliest deadline in `pendingReplies`.
     var replyTimer: LoopTimer?
+    /// The requests that wait until the catalog is read to its end. Each counts in `PendingRequestLimit`.
+    private var requestsAwaitingCatalog: [PendingRequest] = []
+    private var isReadingCatalog = false
     private let reader = JSONReader(
         limits: JSONLimits(
             bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
             keysMax: GatewayLimits.sendFieldsMax))
+    /// The reader of the bodies of batches. Then `reader` reads each send.
+    let batchReader = JSONReader(
+        limits: JSONLimits(
+            bytesMax: GatewayLimits.sendBytesMax, depthMax: GatewayLimits.depthMax,
+            keysMax: GatewayLimits.batchFieldsMax))
 
     init(
         _ owner: LoopOwned<RequestProcessor>, _ environment: StageEnvironment,
         sharedProducer: SharedProducer<PendingEntry>, pendingLimit: PendingRequestLimit,
-        metrics: GatewayMetrics, clock: GatewayClock, startStored: AtomicFlag
+        rates: CallerRates, metrics: GatewayMetrics, clock: GatewayClock, startStored: AtomicFlag
     ) throws {
         self.owner = owner
         self.environment = environment
         self.sharedProducer = sharedProducer
         self.pendingLimit = pendingLimit
+        self.rates = rates
         self.metrics = metrics
         self.clock = clock
         self.startStored = startStored
@@ -66,13 +76,15 @@ final class RequestProcessor {
 
     private func process(_ pending: PendingRequest, with catalog: CatalogSnapshot?) {
         guard let catalog else { return finish(pending, as: .unstored, response: Unavailable.notReady) }
-        let access = currentAccess(of: pending.authorized.caller, in: catalog)
+        let access = currentAccess(of: pending.caller, in: catalog)
         guard case .granted(_, let app) = access else {
             // There is always a refusal, because the access is not granted.
             let refusal = APIKeyHeader.refusal(for: access)?.response
             return finish(pending, as: .refused, response: refusal ?? Unavailable.unstored)
         }
-        let context = makeContext(for: pending.authorized, app: app, catalog: catalog)
+        var context = makeContext(
+            for: pending.input, of: pending.caller, app: app, catalog: catalog, reader: reader)
+        context.isCatalogCurrent = pending.hasReadCatalog
         do throws(RefusedRequest) {
             carryOut(try pending.decide(context), of: pending, at: context.acceptedAt)
         } catch {
@@ -83,34 +95,49 @@ final class RequestProcessor {
 
     /// Checks the caller's key again. It may have been revoked, or its app deleted, since `Authorization` read the
     /// request's head.
-    private func currentAccess(of caller: RequestCaller, in catalog: CatalogSnapshot) -> AccessDecision {
+    func currentAccess(of caller: RequestCaller, in catalog: CatalogSnapshot) -> AccessDecision {
         guard let key = catalog.keys[caller.key.id] else { return .revoked }
         return catalog.access(with: key, for: caller.key.role, now: clock.now)
     }
 
     /// Makes the input of the decision.
-    private func makeContext(
-        for authorized: AuthorizedRequest, app: App, catalog: CatalogSnapshot
+    func makeContext(
+        for input: RequestInput, of caller: RequestCaller, app: App, catalog: CatalogSnapshot,
+        reader: JSONReader
     ) -> RequestContext {
-        let (request, caller) = (authorized.request, authorized.caller)
-        return RequestContext(
-            body: request.body, headers: request.headers, parameters: request.parameters,
-            query: request.query, role: caller.key.role, userProofs: userProofs, author: caller.key.id,
-            address: caller.address, app: app, catalog: catalog, now: clock.now,
-            reader: reader)
+        RequestContext(
+            body: input.body, headers: input.headers, parameters: input.parameters, query: input.query,
+            requestID: input.id, role: caller.key.role, userProofs: userProofs, author: caller.key.id,
+            address: caller.address, app: app, catalog: catalog, now: clock.now, reader: reader)
     }
 
     /// Reads the catalog to its end and decides again. Another gateway may have just created the missing
-    /// name.
+    /// name, or the object of the request's idempotency key.
     private func readCatalogAndRetry(_ pending: PendingRequest) {
         var pending = pending
         pending.hasReadCatalog = true
-        environment.refreshCatalog { [pending, owner, pendingLimit] catalog in
-            let isTaken = owner.execute { $0.process(pending, with: catalog) }
+        requestsAwaitingCatalog.append(pending)
+        readCatalogForWaitingRequests()
+    }
+
+    /// Reads the catalog to its end for all waiting requests together. A request that comes during a read waits for the
+    /// next one, because the read may miss records that were stored since it began.
+    private func readCatalogForWaitingRequests() {
+        if isReadingCatalog || requestsAwaitingCatalog.isEmpty { return }
+        isReadingCatalog = true
+        let requests = requestsAwaitingCatalog
+        requestsAwaitingCatalog = []
+        environment.refreshCatalog { [requests, owner, pendingLimit] catalog in
+            let isTaken = owner.execute {
+                $0.isReadingCatalog = false
+                for request in requests { $0.process(request, with: catalog) }
+                $0.readCatalogForWaitingRequests()
+            }
             // The gateway stops, and the thread has ended.
             if !isTaken {
-                pendingLimit.release(bytes: pending.authorized.request.body.count)
-                pending.authorized.reply.send(Unavailable.overloaded)
+                for request in requests {
+                    Self.answer(request, with: Unavailable.overloaded, releasing: pendingLimit)
+                }
             }
         }
     }
@@ -124,11 +151,13 @@ final class RequestProcessor {
         switch decision {
         case .answer(let response): finish(pending, as: .answered, response: response)
         case .store(let records, let response): send(records, of: pending, then: .answer(response))
-        case .askScheduler(let request): ask(request, for: pending)
+        case .askStage(let request): ask(request, for: pending)
+        case .readCatalog:
+            precondition(!pending.hasReadCatalog, "the catalog is read to its end once for a request")
+            readCatalogAndRetry(pending)
         case .changeCatalog(let change, let response):
-            let caller = pending.authorized.caller
-            var entry = change.auditEntry(by: caller.key.id, at: acceptedAt)
-            entry.address = caller.address
+            var entry = change.auditEntry(by: pending.caller.key.id, at: acceptedAt)
+            (entry.address, entry.requestID) = (pending.caller.address, pending.input.id)
             let record = OutgoingRecord(destination: .catalog, key: change.key, value: change.value)
             // The audit record goes first. If the gateway is killed between the two, the audit has a change
             // that did not happen. The other order would leave a change without an audit record.
@@ -140,14 +169,17 @@ final class RequestProcessor {
     func send(_ records: [OutgoingRecord], of pending: PendingRequest, then nextStep: NextStep) {
         sharedProducer.send(.request(pending, then: nextStep), records: records.count) { index, send in
             let record = records[index]
-            return send(record.destination.rawValue, record.key.span, record.value?.span)
+            return send(
+                record.destination.rawValue, record.partition, record.key.span, record.value?.span)
         }
     }
 
     /// Takes the next step of a request whose records are stored, or whose storing failed.
     private func settle(_ pending: PendingRequest, nextStep: NextStep, isStored: Bool) {
         switch nextStep {
-        case .awaitReply(let name): settleCommand(of: pending, replyName: name, isStored: isStored)
+        case .awaitReply(let name, let milliseconds):
+            settleStageRequest(
+                of: pending, replyName: name, waitMilliseconds: milliseconds, isStored: isStored)
         case _ where !isStored: finish(pending, as: .unstored, response: Unavailable.unstored)
         case .answer(let response): finish(pending, as: .accepted, response: response)
         case .storeCatalogChange(let record, let response):
@@ -161,19 +193,27 @@ final class RequestProcessor {
         environment.refreshCatalog { [pending, owner, pendingLimit] _ in
             let isTaken = owner.execute { $0.finish(pending, as: .accepted, response: response) }
             // The gateway stops, and the thread has ended.
-            if !isTaken {
-                pendingLimit.release(bytes: pending.authorized.request.body.count)
-                pending.authorized.reply.send(Unavailable.unstored)
-            }
+            if !isTaken { Self.answer(pending, with: Unavailable.unstored, releasing: pendingLimit) }
         }
     }
 
     /// Answers a request, which ends it. Every request comes here once, unless the gateway stops.
     func finish(_ pending: PendingRequest, as outcome: RequestOutcome, response: HTTPResponse) {
-        pendingLimit.release(bytes: pending.authorized.request.body.count)
         metrics.batchSeconds.observe(Instant.now().seconds(since: pending.receivedAt))
         metrics.countRequest(kind: pending.kind, outcome: outcome)
-        pending.authorized.reply.send(response)
+        Self.answer(pending, with: response, releasing: pendingLimit)
+    }
+
+    /// Gives the answer to the client, or to the request's batch.
+    private static func answer(
+        _ pending: PendingRequest, with response: HTTPResponse, releasing pendingLimit: PendingRequestLimit
+    ) {
+        switch pending.answer {
+        case .client(let reply, let bodyBytes):
+            pendingLimit.release(bytes: bodyBytes)
+            reply.send(response)
+        case .batch(let batch, let index): batch.answer(response, at: index)
+        }
     }
 
     // MARK: Once a second
@@ -200,7 +240,7 @@ final class RequestProcessor {
             at: max(0, WallTime.now().milliseconds), author: environment.identity(of: "gateway"),
             action: "gateway.start", app: AuditEntry.everyApp)
         sharedProducer.send(.start, records: 1) { _, send in
-            send(OutgoingRecord.Destination.audit.rawValue, entry.key.span, entry.encoded().span)
+            send(OutgoingRecord.Destination.audit.rawValue, nil, entry.key.span, entry.encoded().span)
         }
     }
 }

@@ -16,7 +16,7 @@ final class RequestWorker: Sendable {
 
     init(
         _ environment: StageEnvironment, limits: GatewayLimits, pendingLimit: PendingRequestLimit,
-        context: ServiceContext, metrics: GatewayMetrics, clock: GatewayClock,
+        rates: CallerRates, context: ServiceContext, metrics: GatewayMetrics, clock: GatewayClock,
         kafkaHealth: KafkaHealth
     ) throws {
         self.pendingLimit = pendingLimit
@@ -27,7 +27,7 @@ final class RequestWorker: Sendable {
                 limits: limits, on: owner.loop, context: context, clock: clock,
                 kafkaHealth: kafkaHealth)
             return try RequestProcessor(
-                owner, environment, sharedProducer: sharedProducer, pendingLimit: pendingLimit,
+                owner, environment, sharedProducer: sharedProducer, pendingLimit: pendingLimit, rates: rates,
                 metrics: metrics, clock: clock, startStored: startStored)
         }
     }
@@ -40,14 +40,29 @@ final class RequestWorker: Sendable {
     /// Takes over a request and the duty to answer it. Returns false, without taking over either, if too many
     /// requests wait or the gateway stops.
     func accept(_ authorized: AuthorizedRequest, as kind: RequestKind, decide: @escaping Decide) -> Bool {
-        guard pendingLimit.reserve(bytes: authorized.request.body.count) else { return false }
+        let (input, bodyBytes) = (RequestInput(authorized.request), authorized.request.body.count)
         let pending = RequestProcessor.PendingRequest(
-            authorized: authorized, kind: kind, decide: decide, receivedAt: .now())
-        let isTaken = processor.execute { $0.process(pending) }
-        if !isTaken { pendingLimit.release(bytes: authorized.request.body.count) }
+            caller: authorized.caller, input: input, kind: kind, decide: decide, receivedAt: .now(),
+            answer: .client(authorized.reply, bodyBytes: bodyBytes))
+        return take(bodyBytes: bodyBytes) { $0.process(pending) }
+    }
+
+    /// Takes over a batch of sends in the same way. `decide` decides each send.
+    func acceptBatch(_ authorized: AuthorizedRequest, decide: @escaping Decide) -> Bool {
+        let batch = RequestProcessor.PendingBatch(
+            authorized: authorized, decide: decide, receivedAt: .now())
+        return take(bodyBytes: authorized.request.body.count) { $0.process(batch) }
+    }
+
+    private func take(
+        bodyBytes: Int, process: @escaping @Sendable (RequestProcessor) -> Void
+    ) -> Bool {
+        guard pendingLimit.reserve(bytes: bodyBytes) else { return false }
+        let isTaken = processor.execute { process($0) }
+        if !isTaken { pendingLimit.release(bytes: bodyBytes) }
         return isTaken
     }
 
-    /// Handles replies of the scheduler. Most of them are for other gateways or come too late.
-    func handle(_ replies: [ScheduleReply]) { processor.execute { $0.handle(replies) } }
+    /// Handles replies of other stages. Most of them are for other gateways or come too late.
+    func handle(_ replies: [GatewayReply]) { processor.execute { $0.handle(replies) } }
 }

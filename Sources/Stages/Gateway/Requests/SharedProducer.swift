@@ -70,15 +70,17 @@ final class SharedProducer<Request>: EventHandler {
     ///
     /// - Parameters:
     ///   - count: The number of records, at least one.
-    ///   - sendRecord: Receives the index of a record, and passes its topic's index, key and value to `send`.
+    ///   - sendRecord: Receives the index of a record, and passes its topic's index, partition, key and value to `send`.
+    ///     Without a partition the key decides it.
     func send(
         _ request: Request, records count: Int,
-        sendRecord: (_ record: Int, _ send: (Int, Span<UInt8>, Span<UInt8>?) -> SendResult) -> SendResult
+        sendRecord: (_ record: Int, _ send: (Int, Int32?, Span<UInt8>, Span<UInt8>?) -> SendResult) ->
+            SendResult
     ) {
         let tag = pending.add(request, records: count)
         for record in 0..<count {
-            let result = sendRecord(record) { topic, key, value in
-                producer.send(to: topics[topic], key: key, value: value, tag: tag)
+            let result = sendRecord(record) { topic, partition, key, value in
+                producer.send(to: topics[topic], partition: partition, key: key, value: value, tag: tag)
             }
             switch result {
             case .queued: continue

@@ -19,16 +19,28 @@ enum Unavailable {
             message: "no process of the insight stage answers; check that `flotilla run insight` is running"
         )
     }
+    /// The key has `GatewayLimits.queriesPerKeyWaitingMax` queries without an answer.
+    static let tooManyQuestions: HTTPResponse = {
+        var response = HTTPResponse.error(
+            status: 429, code: "too_many_questions",
+            message:
+                "this key has \(GatewayLimits.queriesPerKeyWaitingMax) questions that wait for insight; ask again when some are answered"
+        )
+        response.headers.add("Retry-After", value: "1")
+        return response
+    }()
+
     /// The records may be stored all the same, so the client's second request may be a repetition.
     static var unstored: HTTPResponse {
         response(code: "not_stored", message: "not all records were acknowledged; send the request again")
     }
 
     /// Returns the answer to a request beyond a rate limit. The message names the setting.
-    static func limited(by exceeded: ExceededLimit) -> HTTPResponse {
+    static func limited(by exceeded: ExceededLimit, quota: RequestQuota? = nil) -> HTTPResponse {
         var response = HTTPResponse.error(status: 429, code: RateLimit.errorCode, message: exceeded.message)
         let waitSecondsRoundedUp = (exceeded.waitMilliseconds + 999) / 1000
         response.headers.add("Retry-After", value: "\(waitSecondsRoundedUp)")
+        response.headers = response.headers.adding(quota?.headers ?? [:])
         return response
     }
 

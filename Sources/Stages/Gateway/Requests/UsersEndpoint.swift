@@ -5,17 +5,17 @@ internal import InstallationRecords
 internal import JSON
 internal import RecordFormat
 internal import Schedules
+internal import Sends
 internal import Telemetry
+internal import Topics
 
 /// `/v1/users/{id}`: the calls of a backend that set a user's profile or erase the user, for all of the user's
-/// installations. Each call becomes a report for ingest. An erasure also becomes a command to the scheduler.
+/// installations. Each call becomes a report for ingest. An erasure is also a record for the senders, which drop the user's
+/// waiting pushes, and a command to the scheduler.
 struct UsersEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker
-
-    /// The note in the answer to an erasure. The periods are the retention of the topics.
-    private static let erasureNote =
-        "remaining records of the user expire: groups and starts within 3 days; sends, progress and receipts within 7; events and dead letters within 30; the audit of your own calls within 400"
+    let layout: TopicLayout
 
     func add(to routes: inout HTTPRoutes) {
         routes.onAdmission(
@@ -27,10 +27,10 @@ struct UsersEndpoint: Sendable {
                 }
             }
         }
-        routes.onAdmission(.delete, path: "/v1/users/{id}") { [authorization, worker] request in
+        routes.onAdmission(.delete, path: "/v1/users/{id}") { [authorization, worker, layout] request in
             authorization.admit(request, for: .send) { authorized in
                 worker.accept(authorized, as: .user) { context throws(RefusedRequest) in
-                    try Self.erase(in: context)
+                    try Self.erase(in: context, layout: layout)
                 }
             }
         }
@@ -54,30 +54,41 @@ struct UsersEndpoint: Sendable {
         try context.throwProblems()
         return .store(
             [context.auditRecord(action: "user.profile", subject: user), .report(report)],
-            response(user: user, note: nil))
+            response(user: user, remainder: nil))
     }
 
-    /// Erases the user's state (the report) and waiting schedules (the command).
-    private static func erase(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
+    /// Erases the user's state (the report), waiting schedules (the command, which every partition of the scheduler
+    /// gets), and waiting pushes (the record for the senders).
+    private static func erase(
+        in context: RequestContext, layout: TopicLayout
+    ) throws(RefusedRequest) -> RequestDecision {
         let user = try context.name(inPath: "id")
         try context.refuseBody()
-        let report = Report(app: context.app.id, erasing: user)
+        let app = context.app.id
         let command = context.scheduleCommand(
-            .cancel(.everything), of: .recipient(.user(user)), acceptedAt: context.acceptedAt)
+            .erase, of: .recipient(.user(user)), acceptedAt: context.acceptedAt)
+        let commandBytes = command.encoded()
+        var records: [OutgoingRecord] = [
+            context.auditRecord(action: "user.erase", subject: user),
+            .report(Report(app: app, erasing: user)),
+            .erasure(RecipientErasure(app: app, recipient: .user(user))),
+        ]
+        for partition in 0..<Int32(layout.partitionCount(of: .schedules)) {
+            records.append(
+                OutgoingRecord(
+                    destination: .schedules, key: command.key, value: commandBytes, partition: partition))
+        }
         return .store(
-            [
-                context.auditRecord(action: "user.erase", subject: user), .report(report),
-                OutgoingRecord(destination: .schedules, key: command.key, value: command.encoded()),
-            ],
-            response(user: user, note: erasureNote))
+            records,
+            response(user: user, remainder: ErasureRemainder(layout: layout, erasedAt: context.acceptedAt)))
     }
 
-    private static func response(user: String, note: String?) -> HTTPResponse {
+    private static func response(user: String, remainder: ErasureRemainder?) -> HTTPResponse {
         var json = JSONWriter(capacity: 128)
         json.beginObject()
         json.field("userId", user)
         json.field("accepted", true)
-        json.field("note", note)
+        remainder?.write(to: &json)
         json.endObject()
         return .json(json.bytes, status: 202)
     }

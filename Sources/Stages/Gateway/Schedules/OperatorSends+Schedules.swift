@@ -4,11 +4,12 @@ internal import Kafka
 internal import Lifecycle
 internal import RecordFormat
 internal import Schedules
+internal import Sends
 package import Telemetry
 internal import Topics
 
-/// The calls of an operator that list and cancel schedules. They wait for the scheduler's reply as long as a gateway
-/// does.
+/// The calls of an operator that wait for another stage, as long as a gateway does: those that list and cancel schedules,
+/// and sends with an idempotency key or with `ifVersion`.
 extension OperatorSends {
     private static let pollMilliseconds: Int32 = 50
     private static let recordsPerPollMax = 1000
@@ -23,24 +24,25 @@ extension OperatorSends {
         let decider = ScheduleDecider(lanes: layout.lanes)
         let context = try makeContext(of: app, query: query, now: now)
         let decision = try cancelling ? decider.cancel(in: context) : decider.list(in: context)
-        guard case .askScheduler(let request) = decision else {
+        guard case .askStage(let request) = decision else {
             preconditionFailure("a call about schedules asks the scheduler")
         }
-        return try askScheduler(request).body
+        return try askStage(request).body
     }
 
-    /// Stores a command and returns the answer. Throws a refusal if the scheduler refuses the command, or does
-    /// not reply to a query.
-    func askScheduler(_ request: SchedulerRequest) throws -> HTTPResponse {
-        // Any partition will do, because the command names it. The scheduler's reply comes after its present end.
+    /// Stores a request to another stage and returns the answer. Throws a refusal if the stage refuses the request, or
+    /// does not reply to a query.
+    func askStage(_ request: StageRequest) throws -> HTTPResponse {
+        // Any partition will do, because the request names it. The reply comes after its present end.
         let partition = TopicPartition(
             layout.name(of: .replies), Int32.random(in: 0..<Int32(layout.partitionCount(of: .replies))))
         let consumer = try openConsumer(atEndOf: partition)
         defer { _ = consumer.close(withinMilliseconds: Self.closeMillisecondsMax) }
         let name = PendingReplies<Void>.makeName()
-        let replyTo = ScheduleCommand.ReplyAddress(partition: partition.partition, request: name)
+        let replyTo = ReplyAddress(partition: partition.partition, request: name)
         try store(request.records(replyTo: replyTo))
-        let response = request.makeResponse(awaitReply(named: name, on: consumer))
+        let reply = awaitReply(named: name, on: consumer, withinMilliseconds: request.waitMilliseconds)
+        let response = request.makeResponse(reply)
         guard response.status < 300 else { throw try Self.refusal(from: response) }
         return response
     }
@@ -60,9 +62,11 @@ extension OperatorSends {
         }
     }
 
-    /// Waits for the scheduler's reply to the command with this name. Returns nil if no reply comes in time.
-    private func awaitReply(named name: String, on consumer: Consumer) -> ScheduleReply.Outcome? {
-        let deadline = Instant.now().advanced(byMilliseconds: GatewayLimits.schedulerReplyMilliseconds)
+    /// Waits for the reply with this name. Returns nil if none comes in time.
+    private func awaitReply(
+        named name: String, on consumer: Consumer, withinMilliseconds milliseconds: Int
+    ) -> GatewayReply.Outcome? {
+        let deadline = Instant.now().advanced(byMilliseconds: milliseconds)
         let reader = JSONReader()
         var batch = RecordBatch(recordsMax: Self.recordsPerPollMax)
         while Instant.now() < deadline {
@@ -70,7 +74,7 @@ extension OperatorSends {
             defer { batch.clear() }
             for index in 0..<batch.count {
                 guard let value = [UInt8](copying: batch[index].value),
-                    let reply = try? ScheduleReply.decode(value, with: reader), reply.request == name
+                    let reply = try? GatewayReply.decode(value, with: reader), reply.request == name
                 else { continue }
                 return reply.outcome
             }

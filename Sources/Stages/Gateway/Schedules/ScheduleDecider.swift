@@ -45,24 +45,25 @@ struct ScheduleDecider: Sendable {
         // A cancel of a phone has no audit record, because its command names the key and the address.
         let auditRecords =
             context.role.includes(.send)
-            ? [context.auditRecord(action: "schedule.cancel", subject: owner.text)] : []
-        return .askScheduler(
-            SchedulerRequest(
-                command: command(.cancel(selection), of: owner, in: context), otherRecords: auditRecords
-            ) { ScheduleResponse.cancelled($0) })
+            ? [context.auditRecordOfSend(action: "schedule.cancel", subject: owner.text)] : []
+        let command = command(.cancel(selection), of: owner, in: context)
+        return .askStage(
+            StageRequest(subject: .command(command), otherRecords: auditRecords) {
+                ScheduleResponse.cancelled($0)
+            })
     }
 
     /// `GET`: lists the next waiting schedules of an owner.
     func list(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         try context.refuseBody()
-        var query = ScheduleQuery(in: context, allowed: ["user", "group"])
+        var query = ScheduleQuery(in: context, allowed: ["user", "group", "cursor"])
         let owner = query.owner()
+        let position = query.position()
         try query.throwProblems()
-        return .askScheduler(
-            SchedulerRequest(
-                command: command(.list(ScheduleCommand.listedTimersMax), of: owner, in: context),
-                otherRecords: []
-            ) { ScheduleResponse.list($0) })
+        let command = command(
+            .list(ScheduleCommand.listedTimersMax, after: position), of: owner, in: context)
+        return .askStage(
+            StageRequest(subject: .command(command), otherRecords: []) { ScheduleResponse.list($0) })
     }
 
     private func command(

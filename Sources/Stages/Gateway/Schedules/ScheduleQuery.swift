@@ -6,6 +6,8 @@ internal import Schedules
 /// The query parameters of a call about schedules: the user or group that owns them, and the activity or the id
 /// that selects some of them, such as `?user=jane&activity=chest_timer`. Problems collect until `throwProblems`.
 struct ScheduleQuery {
+    private static let cursorName = "cursor"
+
     private let context: RequestContext
     private var problems: [RequestProblem] = []
 
@@ -20,7 +22,7 @@ struct ScheduleQuery {
                     message: "is not a parameter of this call; use \(allowed.joined(separator: ", "))")
             } else if !seenNames.insert(name).inserted {
                 add(code: "duplicate_key", at: name, message: "occurs twice")
-            } else if let problem = NameRules.problem(value) {
+            } else if name != Self.cursorName, let problem = NameRules.problem(value) {
                 add(code: "invalid", at: name, message: problem)
             }
         }
@@ -58,6 +60,16 @@ struct ScheduleQuery {
         case (_?, _?, _): add(code: "conflict", at: "id", message: "must be omitted when activity is given")
         }
         return .id("")
+    }
+
+    /// Returns the position behind which the list continues, or nil for its beginning.
+    mutating func position() -> TimerPosition? {
+        guard let cursor = value(of: Self.cursorName) else { return nil }
+        let position = TimerPosition(cursor: cursor)
+        if position == nil {
+            add(code: "invalid", at: Self.cursorName, message: "must be the field next of an earlier answer")
+        }
+        return position
     }
 
     func throwProblems() throws(RefusedRequest) {

@@ -7,11 +7,6 @@ internal import Sends
 /// The answers to calls about schedules. 200 says that the scheduler has carried out the command. 202 says that the
 /// command is stored, and that the scheduler has not replied in time (`underWay`).
 enum ScheduleResponse {
-    static let idempotencyConflict = HTTPResponse.error(
-        status: 409, code: "idempotency_conflict",
-        message:
-            "this Idempotency-Key was used with another body within 24 hours; use a new key for each request")
-
     /// The answer to a query that got no reply of the scheduler. Nothing was changed.
     static let schedulerSilent: HTTPResponse = {
         var response = HTTPResponse.error(
@@ -54,7 +49,7 @@ enum ScheduleResponse {
     /// Returns the answer to a cancel.
     ///
     /// - Parameter outcome: The scheduler's reply, or nil if it did not reply in time.
-    static func cancelled(_ outcome: ScheduleReply.Outcome?) -> HTTPResponse {
+    static func cancelled(_ outcome: GatewayReply.Outcome?) -> HTTPResponse {
         var json = JSONWriter(capacity: 128)
         json.beginObject()
         let status: Int
@@ -64,7 +59,7 @@ enum ScheduleResponse {
             status = 200
             json.field("canceled", count)
             json.field("tooLate", tooLateCount == 0 ? nil : tooLateCount)
-        case .scheduled, .listed, .conflict, nil:
+        case .scheduled, .listed, .conflict, .verdict, nil:
             status = 202
             json.field("underWay", true)
         }
@@ -75,7 +70,7 @@ enum ScheduleResponse {
     /// Returns the list of the waiting schedules.
     ///
     /// - Parameter outcome: The scheduler's reply, or nil if it did not reply in time.
-    static func list(_ outcome: ScheduleReply.Outcome?) -> HTTPResponse {
+    static func list(_ outcome: GatewayReply.Outcome?) -> HTTPResponse {
         guard case .listed(let timers, let isComplete) = outcome else { return schedulerSilent }
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -92,7 +87,7 @@ enum ScheduleResponse {
             json.endObject()
         }
         json.endArray()
-        json.field("isComplete", isComplete)
+        json.field("next", isComplete ? nil : timers.last?.position.cursor)
         json.endObject()
         return .json(json.bytes)
     }

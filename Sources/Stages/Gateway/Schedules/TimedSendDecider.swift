@@ -40,6 +40,7 @@ struct TimedSendDecider: Sendable {
             throw RefusedRequest([RequestProblem(code: "invalid", at: "", message: "names no group")])
         }
         var send = validated.send
+        send.requestID = context.requestID
         send.id = makeID(of: validated.scopeKey, owner: owner, idempotency: idempotency, in: context).text
         var schedule = Schedule(
             id: requested.id ?? send.id, name: requested.name, activity: activity(of: validated.scopeKey),
@@ -51,10 +52,11 @@ struct TimedSendDecider: Sendable {
         // A schedule from a phone has no audit record. Its command stays in `schedules`, as a report stays in
         // `reports`, and names the key and the address.
         let auditRecords =
-            context.role.includes(.send) ? [context.auditRecord(action: "schedule", subject: send.id)] : []
-        return .askScheduler(
-            SchedulerRequest(command: command, otherRecords: auditRecords) { [send] reply in
-                makeResponse(send, TimedSendOutcome(reply))
+            context.role.includes(.send)
+            ? [context.auditRecordOfSend(action: "schedule", subject: send.id)] : []
+        return .askStage(
+            StageRequest(subject: .command(command), otherRecords: auditRecords) { [send] reply in
+                makeResponse(send, TimedSendOutcome(reply, of: send.id))
             })
     }
 

@@ -29,14 +29,51 @@ extension JSONValue {
         return id
     }
 
-    /// Returns the alert, and reports its unknown fields.
+    /// Returns the alert, and reports its unknown fields. Localized texts may also have the spellings of Apple's payloads:
+    /// `loc-key` and `loc-args` in a text, or the members `title-loc-key`, `title-loc-args`, `loc-key` and `loc-args`.
     func strictAlert() -> Alert {
-        let alert = alert()
         let object = object()
-        for text in [object["title"], object["body"]] where text.kind == .object {
-            text.object().reportUnknownFields()
-        }
+        let alert = Alert(
+            title: object.alertText(named: "title", key: "title-loc-key", arguments: "title-loc-args"),
+            body: object.alertText(named: "body", key: "loc-key", arguments: "loc-args"),
+            sound: object["sound"].optional?.string())
         object.reportUnknownFields()
         return alert
+    }
+}
+
+extension JSONObject {
+    /// Returns a text of an alert: the member of this name, or the members with its key and its arguments.
+    fileprivate func alertText(
+        named name: StaticString, key keyName: StaticString, arguments argumentsName: StaticString
+    ) -> Alert.Text? {
+        let (text, key, arguments) = (self[name], self[keyName], self[argumentsName])
+        guard key.optional != nil || arguments.optional != nil else { return text.optional?.alertText() }
+        if text.optional != nil { text.report("must be omitted when \(keyName) is given") }
+        return .localized(key: key.string(), arguments: arguments.localizationArguments())
+    }
+}
+
+extension JSONValue {
+    /// Returns a plain text, or a key of the app's string catalog with arguments.
+    fileprivate func alertText() -> Alert.Text {
+        if kind == .string { return .plain(string()) }
+        let object = object()
+        let (key, arguments) = (object["locKey"], object["locArgs"])
+        let (appleKey, appleArguments) = (object["loc-key"], object["loc-args"])
+        if key.optional != nil, appleKey.optional != nil {
+            appleKey.report("must be omitted when locKey is given")
+        }
+        if arguments.optional != nil, appleArguments.optional != nil {
+            appleArguments.report("must be omitted when locArgs is given")
+        }
+        object.reportUnknownFields()
+        return .localized(
+            key: (appleKey.optional ?? key).string(),
+            arguments: (appleArguments.optional ?? arguments).localizationArguments())
+    }
+
+    fileprivate func localizationArguments() -> [String] {
+        optional?.strings(countMax: Alert.argumentsMax) ?? []
     }
 }

@@ -56,8 +56,9 @@ package struct OperatorSends {
         case .store(let records, let answer):
             try store(records)
             response = answer
-        case .askScheduler(let request): response = try askScheduler(request)
-        case .answer, .changeCatalog: preconditionFailure("a send is either stored or scheduled")
+        case .askStage(let request): response = try askStage(request)
+        case .answer, .readCatalog, .changeCatalog:
+            preconditionFailure("a send is either stored or scheduled")
         }
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
         return AcceptedSend(id: id, answer: response.body)

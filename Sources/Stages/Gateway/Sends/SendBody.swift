@@ -26,6 +26,7 @@ enum SendBody {
             object["onUnknownStart"].optional?.choice(of: Send.UnknownStartPolicy.self) ?? .skip
         draft.forcesRestart = object["restart"].optional?.bool() ?? false
         draft.isDryRun = object["dryRun"].optional?.bool() ?? false
+        draft.ifVersion = object["ifVersion"].optional?.version()
         readTime(of: object, into: &draft, now: now)
         refuseUnavailableDelivery(in: object, draft: &draft)
         object.reportUnknownFields()

@@ -21,7 +21,7 @@ extension SendDecider {
             send: id.text, app: context.app.id, key: key, recipient: recipient,
             acceptedAt: context.acceptedAt)
         var records = [
-            context.auditRecord(action: "send.cancel", subject: id.text),
+            context.auditRecordOfSend(action: "send.cancel", subject: id.text),
             OutgoingRecord(destination: .sends, key: key.bytes, value: cancellation.encoded()),
         ]
         if let timer {

@@ -9,7 +9,8 @@ internal import Schedules
 internal import Sends
 internal import Telemetry
 
-/// The decision about a request to send: one record of `sends`, one of `audit`, and the answer. A send for
+/// The decision about a request to send: one record of `sends`, one of `audit`, and the answer. With an idempotency key
+/// or with `ifVersion`, the answer waits for the planner's verdict. A send for
 /// later becomes a command to the scheduler instead (`TimedSendDecider`). A body with any problem stores
 /// nothing.
 struct SendDecider: Sendable {
@@ -63,11 +64,16 @@ struct SendDecider: Sendable {
             now: context.now)
         var send = validated.send
         send.id = id.text
-        send.fingerprint = idempotency?.fingerprint
-        let records = [
-            context.auditRecord(action: "send.\(send.content.event.rawValue)", subject: id.text),
-            OutgoingRecord(destination: .sends, key: recordKey, value: send.encoded()),
-        ]
-        return .store(records, SendResponse.accepted(send, validated: validated))
+        (send.fingerprint, send.requestID) = (idempotency?.fingerprint, context.requestID)
+        let audit = context.auditRecordOfSend(action: "send.\(send.content.event.rawValue)", subject: id.text)
+        // Only the planner knows the other requests with this key, and the scope's newest version.
+        guard idempotency != nil || send.ifVersion != nil else {
+            let record = OutgoingRecord(destination: .sends, key: recordKey, value: send.encoded())
+            return .store([audit, record], SendResponse.accepted(send, validated: validated))
+        }
+        return .askStage(
+            StageRequest(subject: .send(send, key: recordKey), otherRecords: [audit]) { [send] reply in
+                SendResponse.planned(send, validated: validated, reply: reply)
+            })
     }
 }

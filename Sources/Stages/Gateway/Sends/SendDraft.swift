@@ -28,6 +28,8 @@ struct SendDraft {
     /// On a start: whether phones that started or dismissed the activity before get it again.
     var forcesRestart = false
     var isDryRun = false
+    /// On an update or an end: the version of the scope that the caller has seen.
+    var ifVersion: Int64?
     /// The time to send at, or nil to send at once.
     var time: SendTime?
     /// The problems that the JSON reader cannot report, because it does not know their codes.

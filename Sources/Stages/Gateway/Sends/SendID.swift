@@ -36,6 +36,9 @@ package struct SendID: Sendable, Hashable {
     /// idempotency key.
     let acceptedAt: Int64?
 
+    /// The start of a search for the send, if nothing else is known about it.
+    package var searchStart: SearchStart { acceptedAt.map { .accepted(at: $0) } ?? .end }
+
     private static let randomByteCount = 12
     private static let digestByteCount = 16
 
@@ -86,6 +89,11 @@ package struct SendID: Sendable, Hashable {
         return SendID(
             text: "\(kind.rawValue)-\(partitions)-\(digits)", partition: partition,
             timersPartition: timersPartition, acceptedAt: nil)
+    }
+
+    /// Whether an id that a gateway has made names its time of acceptance.
+    static func namesAcceptance(_ text: String) -> Bool {
+        Kind(rawValue: String(text.prefix { $0 != "-" }))?.isRandom ?? false
     }
 
     private static func partitionsText(_ partition: Int, timers: Int?) -> String {

@@ -5,17 +5,36 @@ internal import Sends
 
 /// The answers to calls about sends, except the progress of a send (`SendProgress+Response.swift`).
 enum SendResponse {
+    /// Returns the answer to a send whose request waited for the planner.
+    ///
+    /// - Parameter reply: The planner's reply, or nil if it did not come in time.
+    static func planned(
+        _ send: Send, validated: SendValidator.ValidatedSend, reply: GatewayReply.Outcome?
+    ) -> HTTPResponse {
+        guard case .verdict(let planned) = reply else { return accepted(send, validated: validated) }
+        switch planned.verdict {
+        case .conflict: return RefusedRequest.idempotencyConflict(with: .send(send.id)).response
+        case .newerState: return RefusedRequest.newerState(refusing: send).response
+        default: return accepted(send, validated: validated, verdict: planned)
+        }
+    }
+
     /// Returns the answer to an accepted send.
     ///
-    /// - Parameter later: The scheduler's outcome if the send is for later.
+    /// - Parameters:
+    ///   - verdict: The planner's verdict, if the request waited for it.
+    ///   - later: The scheduler's outcome if the send is for later.
     static func accepted(
-        _ send: Send, validated: SendValidator.ValidatedSend, later: TimedSendOutcome? = nil
+        _ send: Send, validated: SendValidator.ValidatedSend, verdict: GatewayReply.PlannedVerdict? = nil,
+        later: TimedSendOutcome? = nil
     ) -> HTTPResponse {
         if case .refused(let response) = later { return response }
         var json = JSONWriter(capacity: 512)
         json.beginObject()
         json.field("sendId", send.id)
         json.field("acceptedAt", send.acceptedAt)
+        json.field("verdict", verdict?.verdict.rawValue)
+        json.field("version", verdict.flatMap { $0.version == 0 ? nil : $0.version })
         if case .scheduled(let scheduled) = later { json.field("dueAt", scheduled.dueAt) }
         if case .underWay = later { json.field("underWay", true) }
         json.field("bytes", validated.payloadByteCount)
@@ -23,7 +42,9 @@ enum SendResponse {
         writeWarnings(validated.warnings, to: &json)
         json.endObject()
         var response = HTTPResponse.json(json.bytes, status: 202)
-        response.headers.add("Location", value: "/v1/sends/\(send.id)")
+        // A derived id does not name its time, without which a lookup has to search.
+        let time = SendID.namesAcceptance(send.id) ? "" : "?at=\(send.acceptedAt)"
+        response.headers.add("Location", value: "/v1/sends/\(send.id)\(time)")
         return response
     }
 

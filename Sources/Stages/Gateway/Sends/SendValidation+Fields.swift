@@ -58,7 +58,13 @@ extension SendValidation {
 
     /// Checks the fields that are allowed for some events only.
     mutating func checkOptions() {
-        if event != .start {
+        if event == .start {
+            if draft.ifVersion != nil {
+                add(
+                    code: "not_allowed", at: "ifVersion",
+                    message: "is allowed on an update or an end only; a start joins the group's newest state")
+            }
+        } else {
             if draft.forcesRestart {
                 add(code: "not_allowed", at: "restart", message: "is allowed on a start only; omit it")
             }

@@ -8,9 +8,9 @@ extension SendValidation {
     mutating func checkPayload(for type: ActivityType?) -> Int {
         let (content, group) = (checkedContent, groupAttribute(for: type))
         for violation in rules(for: type).violations(in: content, group: group) {
-            add(
-                code: violation.rule.rawValue, at: fields.name(of: violation.field),
-                message: violation.message)
+            // The message follows the field's name, and the payload as a whole has none.
+            let message = violation.field == .payload ? violation.description : violation.message
+            add(code: violation.rule.rawValue, at: fields.name(of: violation.field), message: message)
         }
         return PayloadBuilder.body(for: content, timestamp: dueSeconds, group: group).count
     }

@@ -22,6 +22,7 @@ extension SendValidation {
         send.unknownStartPolicy = draft.unknownStartPolicy
         send.forcesRestart = draft.forcesRestart
         send.isDryRun = draft.isDryRun
+        send.ifVersion = draft.ifVersion
         checkSend(send)
         return send
     }

@@ -4,7 +4,7 @@ internal import HTTPServer
 internal import Members
 internal import Sends
 
-/// `/v1/sends`: `POST` sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
+/// `/v1/sends`: `POST` sends, `POST /v1/sends/batch` carries out many sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
 /// cancels it. `GET /v1/sends/keys/{key}` finds the send of a request whose answer was lost. The list of sends is a
 /// query of the insight stage (`InsightEndpoint`).
 struct SendsEndpoint: Sendable {
@@ -15,6 +15,7 @@ struct SendsEndpoint: Sendable {
     let lanes: Int
 
     private static let path = "/v1/sends"
+    private static let batchPath = "/v1/sends/batch"
     private static let sendPath = "/v1/sends/{id}"
     private static let keyPath = "/v1/sends/keys/{key}"
     /// The largest integer that programs with floating-point numbers represent exactly.
@@ -28,6 +29,14 @@ struct SendsEndpoint: Sendable {
             [authorization, worker] request in
             authorization.admit(request, for: .send) { authorized in
                 worker.accept(authorized, as: .send) { context throws(RefusedRequest) in
+                    try decider.decide(in: context)
+                }
+            }
+        }
+        routes.onAdmission(.post, path: Self.batchPath, bodyBytesMax: GatewayLimits.sendBytesMax) {
+            [authorization, worker] request in
+            authorization.admit(request, for: .send) { authorized in
+                worker.acceptBatch(authorized) { context throws(RefusedRequest) in
                     try decider.decide(in: context)
                 }
             }
@@ -68,14 +77,27 @@ struct SendsEndpoint: Sendable {
             reply.send(error.response)
             return true
         }
-        return lookup.find(id, of: authorized.caller.app.id, since: acceptedAt) { result in
-            switch result {
-            case .send(let found): then(id, found)
-            case .notFound: reply.send(SendResponse.unknownSend)
-            case .timedOut: reply.send(SendResponse.notFoundInTime)
-            case .unavailable: reply.send(Unavailable.unreachable)
+        let (app, key) = (authorized.caller.app.id, authorized.caller.key.id)
+        // A cancellation does not wait behind the queries of the same key.
+        let caller = "\(app)/\(key) \(request.method.rawValue)"
+        let find: @Sendable (SearchStart) -> Bool = { start in
+            lookup.find(id, of: app, from: start, for: caller) { result in
+                switch result {
+                case .send(let found): then(id, found)
+                case .notFound: reply.send(SendResponse.unknownSend)
+                case .timedOut: reply.send(SendResponse.notFoundInTime)
+                case .unavailable: reply.send(Unavailable.unreachable)
+                }
             }
         }
+        if let time = acceptedAt ?? id.acceptedAt { return find(.accepted(at: time)) }
+        // Only the insight stage has an index of sends. It knows where to search, or that there is nothing to find in
+        // the records that it has read.
+        let admission = relay.ask(InsightQuery(.locate, app: app, key: key, id: id.text)) { answer in
+            let start = answer.flatMap(SendLocation.init)?.searchStart ?? .end
+            if !find(start) { reply.send(Unavailable.overloaded) }
+        }
+        return admission == .asked || find(.end)
     }
 
     /// Finds the send that a request with an idempotency key has stored.
@@ -100,7 +122,10 @@ struct SendsEndpoint: Sendable {
             authorized.reply.send(SendResponse.unknownSend)
             return true
         }
-        return lookup.find(id, of: authorized.caller.app.id, since: time) { result in
+        let (app, key) = (authorized.caller.app.id, authorized.caller.key.id)
+        return lookup.find(
+            id, of: app, from: time.map { .accepted(at: $0) } ?? .end, for: "\(app)/\(key) by key"
+        ) { result in
             switch result {
             case .send(let found): sendProgress(of: id, found: found, to: authorized)
             case .notFound:
@@ -139,12 +164,17 @@ struct SendsEndpoint: Sendable {
 
     /// Answers with the records of planner and lanes, and with the insight stage's report about the jobs.
     private func sendProgress(of id: SendID, found: FoundSend, to authorized: AuthorizedRequest) {
-        let query = InsightQuery(.report, app: authorized.caller.app.id, id: id.text)
-        let isTaken = relay.ask(query) { answer in
+        let query = InsightQuery(
+            .report, app: authorized.caller.app.id, key: authorized.caller.key.id, id: id.text)
+        let admission = relay.ask(query) { answer in
             let report = answer?.status == 200 ? answer?.body : nil
             authorized.reply.send(found.progress.response(report: report))
         }
-        if !isTaken { authorized.reply.send(found.progress.response(report: nil)) }
+        switch admission {
+        case .asked: break
+        case .overloaded: authorized.reply.send(found.progress.response(report: nil))
+        case .tooManyOfKey: authorized.reply.send(Unavailable.tooManyQuestions)
+        }
     }
 
     private func cancel(_ id: SendID, found: FoundSend, for authorized: AuthorizedRequest) {

@@ -23,7 +23,7 @@ extension IngestDecider {
     }
 
     /// Decodes a record of the overlay. Returns nil for a tombstone, which is empty.
-    private func decodeOverlayRecord(_ record: [UInt8]) -> Installation? {
+    func decodeOverlayRecord(_ record: [UInt8]) -> Installation? {
         if record.isEmpty { return nil }
         output.countDecoded(bytes: record.count)
         guard let installation = try? Installation.decode(record, with: mergers.reader) else {

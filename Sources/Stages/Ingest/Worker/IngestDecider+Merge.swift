@@ -26,6 +26,10 @@ extension IngestDecider {
                 part.markNextTaken()
             }
         }
+        if pendingErasures.count > 0 {
+            try erase(pendingErasures, from: &installations, overlay: overlay, view: view)
+            pendingErasures = ErasedUsers()
+        }
         if let newer = installations.newerRecord { throw StageFailure.newerRecord(newer.description) }
         installationBatches.append(installations)
     }
@@ -61,6 +65,7 @@ extension IngestDecider {
         if report.isUserErasure, !isErasureCopy, case .merged = outcome {
             copyToAllPartitions(recordAt: index, of: batch, report: report, arrival: arrival)
         }
+        if isErasureCopy, case .merged(let merged) = outcome { notePendingErasure(in: merged.installation) }
         apply(outcome, toEntryAt: entryIndex, recordAt: index, of: batch, in: &installations)
     }
 
@@ -72,20 +77,31 @@ extension IngestDecider {
         switch consume outcome {
         case .rejected(let rejection): setAside(recordAt: index, of: batch, as: RejectedRecord(rejection))
         case .unchanged: outcomeCounts.unchanged += 1
-        case .merged(var merged):
-            let isFirstChange = installations.entries[entryIndex].status != .changed
-            guard installations.updateEntry(at: entryIndex, with: merged) else {
+        case .merged(let merged):
+            if apply(merged, toEntryAt: entryIndex, in: &installations) {
+                outcomeCounts.merged += 1
+            } else {
                 outcomeCounts.unchanged += 1
-                return
             }
-            outcomeCounts.merged += 1
-            if isFirstChange { output.reserveSpace(for: merged.installation) }
-            // Each element is moved out of its array, because reading it there would copy it.
-            merged.events.reverse()
-            merged.changes.reverse()
-            while let event = merged.events.popLast() { output.add(event) }
-            while let change = merged.changes.popLast() { output.add(change) }
         }
+    }
+
+    /// Takes over a changed installation: its entry, and the records for the output. Returns whether the installation
+    /// is written to the topic.
+    func apply(
+        _ merged: consuming MergedInstallation, toEntryAt entryIndex: Int,
+        in installations: inout InstallationBatch
+    ) -> Bool {
+        var merged = merged
+        let isFirstChange = installations.entries[entryIndex].status != .changed
+        guard installations.updateEntry(at: entryIndex, with: merged) else { return false }
+        if isFirstChange { output.reserveSpace(for: merged.installation) }
+        // Each element is moved out of its array, because reading it there would copy it.
+        merged.events.reverse()
+        merged.changes.reverse()
+        while let event = merged.events.popLast() { output.add(event) }
+        while let change = merged.changes.popLast() { output.add(change) }
+        return true
     }
 
     // MARK: Reading

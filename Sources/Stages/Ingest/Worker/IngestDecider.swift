@@ -11,7 +11,8 @@ internal import Topics
 /// overlays.
 ///
 /// `+Transaction` has the steps of a transaction, `+Merge` decides about its reports, and `+Lookup` finds the known
-/// installations. `+Clock` decides whether reports wait for a clock. `+Sweep` expires data.
+/// installations. `+Erasure` erases users from all installations of a partition. `+Clock` decides whether reports wait for
+/// a clock. `+Sweep` expires data.
 final class IngestDecider: RecordDecider {
     typealias Step = IngestStep
     typealias Part = ReportsPartition
@@ -39,6 +40,9 @@ final class IngestDecider: RecordDecider {
     var decidedAt: Int64 = 0
     /// The key of the current report. Its memory is used again, so that a report allocates none.
     var reportKey: [UInt8] = []
+
+    /// The erasures of the current partition whose users are not erased from its installations yet.
+    var pendingErasures = ErasedUsers()
 
     var sweepPosition: SweepPosition
 
@@ -74,11 +78,13 @@ final class IngestDecider: RecordDecider {
         forwarder = ReportForwarder(writer: stage.writer, topic: layout.name(of: .reports))
     }
 
+    static let subscription = TopicSubscription(topics: [.reports])
+
     private static func loopConfiguration(
         for settings: IngestSettings, layout: TopicLayout
     ) -> LoopConfiguration {
         var configuration = LoopConfiguration(
-            stage: IngestService.name, group: "ingest", inputName: "reports", topics: [.reports],
+            stage: IngestService.name, group: "ingest", inputName: "reports", subscription: subscription,
             outputTopics: [.installations, .registry, .events],
             view: TopicViewDefinition(
                 topic: layout.name(of: .installations), table: "installations", schema: viewSchema))

@@ -5,6 +5,7 @@ internal import Telemetry
 struct IngestMetrics {
     let stage: StageMetrics
     let forwardedReports: Counter
+    let erasedInstallations: Counter
     let sweptRows: Counter
     let clockAheadSeconds: Gauge
 
@@ -15,6 +16,9 @@ struct IngestMetrics {
         forwardedReports = metrics.counter(
             "flotilla_ingest_forwarded_total",
             help: "reports found in the wrong partition and sent to the right one")
+        erasedInstallations = metrics.counter(
+            "flotilla_ingest_erased_installations_total",
+            help: "installations from which an erased user was erased, without those of the sweep")
         sweptRows = metrics.counter(
             "flotilla_ingest_swept_rows_total",
             help: "registry rows removed because they expired, not because of a report")

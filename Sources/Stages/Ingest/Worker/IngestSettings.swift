@@ -1,3 +1,4 @@
+internal import Kafka
 package import Settings
 package import Store
 
@@ -31,7 +32,7 @@ package struct IngestSettings: OperatorSettings {
     /// The time for which the installations of an app that is missing in the catalog are kept.
     package var deletedAppMilliseconds = 86_400_000
     /// The time after which the group gives up a silent process.
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     /// The limits of each view's file.
     package var viewLimits = EnvironmentLimits()
 

@@ -3,34 +3,47 @@ internal import Members
 internal import Telemetry
 
 /// The parameters of a call, which is an `InsightQuery` of a gateway. Each parameter is read once and strictly.
-/// A parameter that is not read is unknown to the call.
+/// A parameter that is not read is unknown to the call. After a problem a reader returns a placeholder, and
+/// `checkAllRead` throws all problems together. A reader throws only if there are `problemsMax` of them.
 struct CallParameters {
     static let dayMilliseconds: Int64 = 86_400_000
     private static let limitDefault: Int64 = 50
     /// Later than any time.
     private static let timeMax: Int64 = 1 << 52
 
+    /// The problems in one answer. The last of them ends the reading.
+    private static let problemsMax = 20
+
     private var unread: [String: String] = [:]
+    private var problems: [ParameterProblem] = []
 
     init(of call: InsightQuery) throws(CallProblem) {
         for parameter in call.parameters {
-            guard unread.updateValue(parameter.value, forKey: parameter.name) == nil else {
-                throw .invalid(parameter.name, message: "must be given once")
-            }
+            let isRepeated = unread.updateValue(parameter.value, forKey: parameter.name) != nil
+            if isRepeated { try report(.invalid(parameter.name, message: "must be given once")) }
         }
+    }
+
+    /// Adds a problem.
+    mutating func report(_ problem: ParameterProblem) throws(CallProblem) {
+        problems.append(problem)
+        if problems.count >= Self.problemsMax { throw .parameters(problems) }
     }
 
     /// Returns a name, or nil if the parameter is missing.
     mutating func text(_ name: String) throws(CallProblem) -> String? {
         guard let text = unread.removeValue(forKey: name) else { return nil }
-        if let problem = NameRules.problem(text) { throw .invalid(name, message: problem) }
-        return text
+        guard let problem = NameRules.problem(text) else { return text }
+        try report(.invalid(name, message: problem))
+        return nil
     }
 
     mutating func number(_ name: String, in range: ClosedRange<Int64>) throws(CallProblem) -> Int64? {
         guard let text = unread.removeValue(forKey: name) else { return nil }
         guard let number = Int64(text), range.contains(number) else {
-            throw .invalid(name, message: "must be a number from \(range.lowerBound) to \(range.upperBound)")
+            let message = "must be a number from \(range.lowerBound) to \(range.upperBound)"
+            try report(.invalid(name, message: message))
+            return nil
         }
         return number
     }
@@ -39,7 +52,8 @@ struct CallParameters {
     mutating func choice(_ name: String, of choices: [String]) throws(CallProblem) -> String {
         guard let text = unread.removeValue(forKey: name) else { return choices[0] }
         guard choices.contains(text) else {
-            throw .invalid(name, message: "must be one of \(choices.joined(separator: ", "))")
+            try report(.invalid(name, message: "must be one of \(choices.joined(separator: ", "))"))
+            return choices[0]
         }
         return text
     }
@@ -51,8 +65,9 @@ struct CallParameters {
         guard let text = unread.removeValue(forKey: name) else { return defaultingTo }
         let parts = text.split(separator: ",").map(String.init)
         guard parts.allSatisfy(choices.contains) else {
-            throw .invalid(
-                name, message: "must be any of \(choices.joined(separator: ", ")), separated by commas")
+            let list = choices.joined(separator: ", ")
+            try report(.invalid(name, message: "must be any of \(list), separated by commas"))
+            return defaultingTo
         }
         return parts
     }
@@ -65,7 +80,8 @@ struct CallParameters {
     mutating func cursor() throws(CallProblem) -> ListPosition? {
         guard let text = unread.removeValue(forKey: "cursor") else { return nil }
         guard let position = ListPosition(cursor: text) else {
-            throw .invalid("cursor", message: "must be the field next of an earlier answer")
+            try report(.invalid("cursor", message: "must be the field next of an earlier answer"))
+            return nil
         }
         return position
     }
@@ -77,13 +93,18 @@ struct CallParameters {
         let times: ClosedRange<Int64> = 0...Self.timeMax
         let to = try number("to", in: times) ?? now + 1
         let from = try number("from", in: times) ?? max(0, to - defaultMilliseconds)
-        if from >= to { throw .invalid("from", message: "must be before to") }
-        if to - from > daysMax * Self.dayMilliseconds { throw .rangeTooLong(daysMax: daysMax) }
+        if from >= to {
+            try report(.invalid("from", message: "must be before to"))
+        } else if to - from > daysMax * Self.dayMilliseconds {
+            try report(.rangeTooLong(daysMax: daysMax))
+        }
         return (from, to)
     }
 
-    /// Throws if the call has a parameter that was not read.
+    /// Throws the problems of the parameters that were read, and of those that were not.
     func checkAllRead() throws(CallProblem) {
-        if let name = unread.keys.min() { throw .unknownField(name) }
+        let unknown = unread.keys.sorted().map { ParameterProblem.unknownField($0) }
+        let all = (problems + unknown).prefix(Self.problemsMax)
+        if !all.isEmpty { throw .parameters(Array(all)) }
     }
 }

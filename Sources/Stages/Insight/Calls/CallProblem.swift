@@ -4,21 +4,35 @@ internal import HTTPServer
 struct CallProblem: Error {
     let response: HTTPResponse
 
-    static func invalid(_ field: String, message: String) -> CallProblem {
-        CallProblem(response: .error(status: 400, code: "invalid", message: message, field: field))
+    /// All problems of the parameters, at least one.
+    static func parameters(_ problems: [ParameterProblem]) -> CallProblem {
+        CallProblem(response: ParameterProblem.response(to: problems))
     }
 
-    static func unknownField(_ field: String) -> CallProblem {
-        CallProblem(
-            response: .error(
-                status: 400, code: "unknown_field", message: "this call has no parameter \(field)",
-                field: field))
+    /// A limit ended the query (`QueryLimits`).
+    static func limited(_ limit: QueryLimit) -> CallProblem {
+        switch limit {
+        case .time:
+            retryable(
+                status: 503, code: "question_too_slow",
+                message: "the question was ended after a second; ask for a shorter range, or again later")
+        case .size:
+            CallProblem(
+                response: .error(
+                    status: 422, code: "too_large",
+                    message:
+                        "one hour has more groups than an answer can list; ask with group, or leave out split=group"
+                ))
+        case .waiting:
+            retryable(
+                status: 429, code: "too_many_questions",
+                message: "too many questions of this key wait; ask again when some are answered")
+        }
     }
 
-    static func rangeTooLong(daysMax: Int64) -> CallProblem {
-        let message = "must be at most \(daysMax) days before to; ask for shorter ranges"
-        return CallProblem(
-            response: .error(status: 400, code: "range_too_long", message: message, field: "from"))
+    /// Returns an answer that the gateway sends with `Retry-After`.
+    private static func retryable(status: Int, code: String, message: String) -> CallProblem {
+        CallProblem(response: .error(status: status, code: code, message: message))
     }
 
     /// Nothing was found, and all lanes have answered.
@@ -33,6 +47,6 @@ struct CallProblem: Error {
     static func partial(missing lanes: [Int]) -> CallProblem {
         let names = lanes.map(String.init).joined(separator: ", ")
         let message = "lanes \(names) do not answer now and may hold the data; ask again"
-        return CallProblem(response: .error(status: 503, code: "insight_partial", message: message))
+        return retryable(status: 503, code: "insight_partial", message: message)
     }
 }

@@ -1,5 +1,6 @@
 internal import Kafka
 internal import Lifecycle
+internal import StageSupport
 internal import Telemetry
 
 /// Returns the lag of all consumer groups of the cluster. A separate thread asks the brokers, at most once a

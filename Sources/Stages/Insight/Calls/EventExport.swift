@@ -12,7 +12,7 @@ struct EventExport {
 
     private static let columnNames = [
         "at", "receivedAt", "code", "installationId", "userId", "attributesType", "activityId", "groupId",
-        "token", "cause", "environment", "scheduleId", "scheduleName",
+        "token", "cause", "environment", "sendId", "scheduleId", "scheduleName",
     ]
 
     /// Returns the file. Its first line is the cursor of the next part, or empty at the end. The gateway
@@ -46,7 +46,7 @@ struct EventExport {
                 WallTime(milliseconds: event.receivedAt).rfc3339,
                 event.code.rawValue, event.installation, event.user, event.attributesType, event.activity,
                 event.group, event.tokenHash.map(PushToken.shortForm), event.cause?.rawValue,
-                event.environment?.rawValue, event.scheduleID, event.scheduleName,
+                event.environment?.rawValue, event.sendID, event.scheduleID, event.scheduleName,
             ]
             text += fields.map { Self.quoted($0 ?? "") }.joined(separator: ",") + "\r\n"
         }

@@ -55,7 +55,7 @@ struct InstallationReport {
         switch diagnosis.installation.endCause(of: activity) {
         case .dismissed: "dismissed"
         case .ended, .unregistered, .notRunning: "ended"
-        case nil: activity.isExpired ? "expired" : activity.state?.value.rawValue ?? "active"
+        case nil: diagnosis.isExpired(activity) ? "expired" : activity.state?.value.rawValue ?? "active"
         }
     }
 
@@ -118,6 +118,7 @@ extension Event {
         writer.field("token", tokenHash.map(PushToken.shortForm))
         writer.field("cause", cause?.rawValue)
         writer.field("environment", environment?.rawValue)
+        writer.field("sendId", sendID)
         writer.field("scheduleId", scheduleID)
         writer.field("scheduleName", scheduleName)
     }

@@ -13,14 +13,15 @@ enum NextSendSearch {
     ///   - limit: the number of times that a complete list has at most.
     ///   - list: returns the times of the sends in a range, the newest first. A list of `limit` times or more may lack
     ///     earlier ones.
-    static func firstTime(
-        after start: Int64, atMost known: Int64, limit: Int, list: (Range<Int64>) async -> [Int64]
-    ) async -> Int64 {
+    static func firstTime<Failure: Error>(
+        after start: Int64, atMost known: Int64, limit: Int,
+        list: (Range<Int64>) async throws(Failure) -> [Int64]
+    ) async throws(Failure) -> Int64 {
         var (lower, first) = (start + 1, known)
         var width = rangeMilliseconds
         while lower < first {
             let end = min(first, lower + width)
-            let times = await list(lower..<end)
+            let times = try await list(lower..<end)
             guard let earliest = times.min(), lower..<end ~= earliest else {
                 lower = end
                 width = min(width * growth, known)

@@ -35,6 +35,13 @@ struct ProcessesReport {
             .sorted { $0.key < $1.key }
     }
 
+    /// Writes the environments in which pushes of the app pause, without the processes.
+    func writeBreakers(to writer: inout JSONWriter) {
+        writer.objects("openBreakers", of: Set(breakers.map(\.breaker.environment)).sorted()) {
+            environment, writer in writer.field("environment", environment)
+        }
+    }
+
     /// Writes the fields into an open object.
     func write(to writer: inout JSONWriter) {
         writer.objects("processes", of: processes) { process, writer in

@@ -30,10 +30,10 @@ extension QueryHandler {
         query.after = try parameters.cursor()
         let format = try parameters.choice("format", of: ["json", "csv", "jsonl"])
         try parameters.checkAllRead()
-        let result = await fanOut.run(query)
-        let (listed, next) = Self.firstPage(
-            of: result.events, limit: limit, isOldestFirst: query.isOldestFirst)
-        let page = await removingErased(listed, app: call.app)
+        let result = try await ask(query)
+        let (listed, next) = ListOrder(isOldestFirst: query.isOldestFirst).firstPage(
+            of: result.events, cuts: result.cuts, limit: limit)
+        let page = try await removingErased(listed, app: call.app)
         if format != "json" {
             // A file has no field that can report a missing lane.
             let missing = missingLanes(in: [result])
@@ -41,18 +41,20 @@ extension QueryHandler {
             return EventExport(events: page.map(\.value), next: next).response(isCSV: format == "csv")
         }
         return objectResponse(from: [result]) { writer in
-            writer.objects("events", of: page) { $0.value.writeReport(to: &$1) }
+            writer.objects("items", of: page) { $0.value.writeReport(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
 
     /// Removes events that are older than the erasure of their user.
-    private func removingErased(_ events: [ListEntry<Event>], app: String) async -> [ListEntry<Event>] {
+    private func removingErased(
+        _ events: [ListEntry<Event>], app: String
+    ) async throws(CallProblem) -> [ListEntry<Event>] {
         let users = Set(events.compactMap(\.value.user)).sorted()
         if users.isEmpty { return events }
         var query = LaneQuery(.erasures, app: app)
         query.names = users.map { Recipient.user($0).text }
-        let erasures = await fanOut.run(query).erasures
+        let erasures = try await ask(query).erasures
         if erasures.isEmpty { return events }
         return events.filter { event in
             guard let user = event.value.user, let at = erasures[Recipient.user(user).text] else {
@@ -66,7 +68,8 @@ extension QueryHandler {
         guard let code = try parameters.text("code") else { return nil }
         guard Event.Code(rawValue: code) != nil else {
             let known = Event.Code.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid("code", message: "must be one of \(known)")
+            try parameters.report(.invalid("code", message: "must be one of \(known)"))
+            return nil
         }
         return code
     }
@@ -84,16 +87,22 @@ extension QueryHandler {
         (query.from, query.to) = (from, to)
         let isDaily = try parameters.choice("by", of: ["hour", "day"]) == "day"
         let split = try parameters.choices("split", of: ["code", "type", "group"], defaultingTo: ["code"])
+        // A cursor names the first hour of the next page.
+        if let cursor = try parameters.cursor() { query.from = max(from, cursor.at) }
         try parameters.checkAllRead()
         // The totals are by code, independent of the split.
         query.names = Array(Set(split + ["code"]))
-        let result = await fanOut.run(query)
+        let result = try await ask(query)
         let counts = EventCountsReport(counts: result.eventCounts, isDaily: isDaily, split: Set(split))
         return objectResponse(from: [result]) { writer in
             writer.field("by", isDaily ? "day" : "hour")
             writer.field("from", from)
             writer.field("to", to)
             counts.write(to: &writer)
+            let next = result.cutHour.map {
+                ListPosition(at: $0 * EventCounts.hourMilliseconds, tieBreaker: [])
+            }
+            writer.field("next", next?.cursor)
         }
     }
 
@@ -101,7 +110,11 @@ extension QueryHandler {
     func audit(
         for call: InsightQuery, parameters: inout CallParameters, now: Int64
     ) async throws(CallProblem) -> HTTPResponse {
-        var query = LaneQuery(.audit, app: call.app)
+        let isAboutSends = try parameters.choice("of", of: ["settings", "sends"]) == "sends"
+        var query = LaneQuery(isAboutSends ? .auditSends : .audit, app: call.app)
+        query.author = try parameters.text("by")
+        query.code = try parameters.text("action")
+        query.subject = try parameters.text("subject")
         (query.from, query.to) = try parameters.range(
             daysMax: Self.auditRangeDays,
             defaultMilliseconds: Self.auditDaysDefault * CallParameters.dayMilliseconds, now: now)
@@ -109,15 +122,16 @@ extension QueryHandler {
         query.limit = limit + 1
         query.after = try parameters.cursor()
         try parameters.checkAllRead()
-        let result = await fanOut.run(query)
-        let (page, next) = Self.firstPage(of: result.audit, limit: limit)
+        let result = try await ask(query)
+        let (page, next) = ListOrder().firstPage(of: result.audit, cuts: result.cuts, limit: limit)
         return objectResponse(from: [result]) { writer in
-            writer.objects("entries", of: page.map(\.value)) { entry, writer in
+            writer.objects("items", of: page.map(\.value)) { entry, writer in
                 writer.field("at", entry.at)
                 writer.field("by", entry.author)
                 writer.field("action", entry.action)
                 writer.field("subject", entry.subject)
                 writer.field("address", entry.address)
+                writer.field("requestId", entry.requestID)
             }
             writer.field("next", next?.cursor)
         }

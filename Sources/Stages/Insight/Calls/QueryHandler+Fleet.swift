@@ -35,11 +35,31 @@ extension QueryHandler {
                 writer.list("lanes", of: member.lanes) { $1.value($0) }
             }
             ProcessesReport(processes: processes, app: call.app).write(to: &writer)
-            writer.name("lanes")
-            writer.beginObject()
-            writer.field("count", lanes)
-            writer.field("read", result.lanes.count)
-            writer.endObject()
+            writeLanes(of: result, to: &writer)
         }
+    }
+
+    /// Answers with the open breakers of an app and the lanes that answer. It tells nothing about the processes, the
+    /// network and the other apps of the installation.
+    func fleetReportOfApp(
+        for call: InsightQuery, parameters: CallParameters
+    ) async throws(CallProblem) -> HTTPResponse {
+        try parameters.checkAllRead()
+        let processes = await fanOut.knownProcesses()
+        var query = LaneQuery(.running, app: call.app)
+        query.names = []
+        let result = try await ask(query)
+        return objectResponse(from: [result]) { writer in
+            ProcessesReport(processes: processes, app: call.app).writeBreakers(to: &writer)
+            writeLanes(of: result, to: &writer)
+        }
+    }
+
+    private func writeLanes(of result: QueryResult, to writer: inout JSONWriter) {
+        writer.name("lanes")
+        writer.beginObject()
+        writer.field("count", lanes)
+        writer.field("read", result.lanes.count)
+        writer.endObject()
     }
 }

@@ -19,11 +19,11 @@ extension QueryHandler {
         query.limit = limit + 1
         query.after = try parameters.cursor()
         try parameters.checkAllRead()
-        let listed = await fanOut.run(query)
-        let (page, next) = Self.firstPage(of: listed.scopes, limit: limit)
-        let (reports, results) = await reports(of: page.map(\.value), app: call.app)
+        let listed = try await ask(query)
+        let (page, next) = ListOrder().firstPage(of: listed.scopes, cuts: listed.cuts, limit: limit)
+        let (reports, results) = try await reports(of: page.map(\.value), app: call.app)
         return objectResponse(from: [listed] + results) { writer in
-            writer.objects("groups", of: reports) { $0.write(to: &$1) }
+            writer.objects("items", of: reports) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
@@ -37,7 +37,7 @@ extension QueryHandler {
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         var query = LaneQuery(.groups, app: call.app)
         (query.names, query.user) = ([id], user)
-        let result = await fanOut.run(query)
+        let result = try await ask(query)
         // If the group is sent to single users only, it has no state of the whole group.
         let wantedRecipient: Recipient? = user.map { .user($0) }
         let scopes = result.scopes.map(\.value)
@@ -47,8 +47,8 @@ extension QueryHandler {
         var versions = LaneQuery(.sendList, app: call.app)
         versions.group = id
         versions.limit = Self.newestVersionsMax
-        let (summaries, _, versionResults) = await summaries(for: versions, limit: Self.newestVersionsMax)
-        let (reports, reportResults) = await reports(of: [scope], app: call.app)
+        let (summaries, _, versionResults) = try await summaries(for: versions, limit: Self.newestVersionsMax)
+        let (reports, reportResults) = try await reports(of: [scope], app: call.app)
         return objectResponse(from: [result] + versionResults + reportResults) { writer in
             for report in reports { report.write(to: &writer) }
             writer.list("versions", of: summaries) { $0.write(to: &$1) }
@@ -58,15 +58,12 @@ extension QueryHandler {
     /// Returns groups with the number of running activities and the results of their newest sends.
     private func reports(
         of scopes: [QueryResult.GroupScope], app: String
-    ) async -> (reports: [GroupReport], all: [QueryResult]) {
+    ) async throws(CallProblem) -> (reports: [GroupReport], all: [QueryResult]) {
         if scopes.isEmpty { return ([], []) }
         var running = LaneQuery(.running, app: app)
         running.names = Array(Set(scopes.compactMap(\.key.group)))
-        var newest = LaneQuery(.sends, app: app)
-        newest.names = scopes.compactMap { $0.row.newestState?.send }
-        async let pendingCounts = fanOut.run(running)
-        async let pendingSends = fanOut.run(newest)
-        let (counts, sends) = await (pendingCounts, pendingSends)
+        let counts = try await ask(running)
+        let sends = try await sendRecords(of: scopes.compactMap { $0.row.newestState?.send }, app: app)
         let reports = scopes.map { scope in
             GroupReport(scope: scope, running: counts.running[scope.key.group ?? ""] ?? 0, newest: sends)
         }

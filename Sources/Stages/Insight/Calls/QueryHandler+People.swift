@@ -21,7 +21,7 @@ extension QueryHandler {
         try parameters.checkAllRead()
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         let recipient = Recipient.user(id)
-        let result = await findPeople([recipient], app: call.app)
+        let result = try await findPeople([recipient], app: call.app)
         let phones = result.installations.filter { $0.subject != recipient && $0.recipient == recipient }
             .sorted { ($0.lastReportAt ?? 0) > ($1.lastReportAt ?? 0) }
         // The record of an erased user contains neither tags nor attributes.
@@ -32,13 +32,18 @@ extension QueryHandler {
         async let pendingEvents = events(
             app: call.app, user: id, installation: nil, since: result.erasures[recipient.text])
         let (pushes, events) = await (pendingPushes, pendingEvents)
+        try Self.checkLimit(of: events)
         let erasedAt = result.erasures[recipient.text] ?? 0
         let visiblePushes = pushes.pushes.filter { $0.at > erasedAt }
         let isUnknown =
             phones.isEmpty && profile == nil && visiblePushes.isEmpty && events.events.isEmpty
             && result.timers.isEmpty
-        if isUnknown { throw emptyResultProblem(for: [result, pushes, events]) }
-        let scopes = await scopes(of: phones, app: call.app, user: id)
+        if isUnknown {
+            // The receipts that were not read may be the person's.
+            try Self.checkLimit(of: pushes)
+            throw emptyResultProblem(for: [result, pushes, events])
+        }
+        let scopes = try await scopes(of: phones, app: call.app, user: id)
         let diagnoses = phones.map { phone in
             PhoneDiagnosis(
                 installation: phone, scopes: scopes.byKey,
@@ -53,6 +58,7 @@ extension QueryHandler {
                 InstallationReport(diagnosis: $0).write(to: &$1)
             }
             write(pushes: visiblePushes, events: events, to: &writer)
+            writer.field("pushesIncomplete", pushes.limit == nil ? nil : true)
             writer.objects("schedules", of: result.timers.sorted { $0.dueAt < $1.dueAt }) { timer, writer in
                 writer.field("id", timer.id)
                 writer.field("name", timer.name)
@@ -73,7 +79,7 @@ extension QueryHandler {
         try parameters.checkAllRead()
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         let subject = Recipient.installation(id)
-        let result = await findPeople([subject], app: call.app)
+        let result = try await findPeople([subject], app: call.app)
         guard let phone = result.installations.first(where: { $0.subject == subject }) else {
             throw emptyResultProblem(for: [result])
         }
@@ -82,15 +88,17 @@ extension QueryHandler {
         async let pendingEvents = events(
             app: call.app, user: nil, installation: id, since: phone.erasedUpTo?.received)
         let (pushes, events) = await (pendingPushes, pendingEvents)
+        try Self.checkLimit(of: events)
         let visiblePushes = pushes.pushes.filter { $0.at > phone.erasedUpTo?.received ?? 0 }
         var user: String?
         if case .user(let name) = phone.recipient { user = name }
-        let scopes = await scopes(of: [phone], app: call.app, user: user)
+        let scopes = try await scopes(of: [phone], app: call.app, user: user)
         let diagnosis = PhoneDiagnosis(
             installation: phone, scopes: scopes.byKey, pushes: visiblePushes, now: now)
         return objectResponse(from: [result, pushes, events, scopes.found]) { writer in
             InstallationReport(diagnosis: diagnosis).write(to: &writer)
             write(pushes: visiblePushes, events: events, to: &writer)
+            writer.field("pushesIncomplete", pushes.limit == nil ? nil : true)
         }
     }
 
@@ -104,19 +112,21 @@ extension QueryHandler {
     private func write(pushes: [TimelinePush], events: QueryResult, to writer: inout JSONWriter) {
         let newest = pushes.sorted { $0.at > $1.at }.prefix(Self.newestMax)
         writer.objects("pushes", of: Array(newest)) { $0.writeReport(to: &$1) }
-        let page = Self.firstPage(of: events.events, limit: Self.newestMax).page
+        let page = ListOrder().firstPage(of: events.events, cuts: events.cuts, limit: Self.newestMax).page
         writer.objects("events", of: page) { $0.value.writeReport(to: &$1) }
     }
 
     // MARK: Lane queries
 
-    private func findPeople(_ recipients: [Recipient], app: String) async -> QueryResult {
+    func findPeople(
+        _ recipients: [Recipient], app: String
+    ) async throws(CallProblem) -> QueryResult {
         var query = LaneQuery(.people, app: app)
         query.names = recipients.map(\.text)
-        return await fanOut.run(query)
+        return try await ask(query)
     }
 
-    private func pushes(to recipients: [Recipient], on installation: String?, app: String) async
+    func pushes(to recipients: [Recipient], on installation: String?, app: String) async
         -> QueryResult
     {
         var query = LaneQuery(.pushes, app: app)
@@ -140,11 +150,11 @@ extension QueryHandler {
 
     private func scopes(
         of phones: [Installation], app: String, user: String?
-    ) async -> (byKey: [ScopeKey: GroupRow], found: QueryResult) {
+    ) async throws(CallProblem) -> (byKey: [ScopeKey: GroupRow], found: QueryResult) {
         var query = LaneQuery(.groups, app: app)
         query.names = Array(Set(phones.flatMap(\.activities).compactMap { $0.group?.value })).sorted()
         query.user = user
-        let result = await fanOut.run(query)
+        let result = try await ask(query)
         let byKey = Dictionary(result.scopes.map { ($0.value.key, $0.value.row) }) { a, b in
             a.lastSendAt > b.lastSendAt ? a : b
         }

@@ -18,18 +18,31 @@ extension QueryHandler {
         guard let id = call.id else { throw .unknown }
         var query = LaneQuery(.sends, app: call.app)
         query.names = [id]
-        let result = await fanOut.run(query)
+        let result = try await ask(query)
         var summary = SendSummary(id: id, results: result)
         var results = [result]
         if let group = summary.progress.key?.group ?? summary.report.total?.group {
-            let groupSends = await newestSends(of: group, app: call.app, limit: Self.versionsMax)
-            let next = await nextSendTime(
+            let groupSends = try await newestSends(of: group, app: call.app, limit: Self.versionsMax)
+            let next = try await nextSendTime(
                 after: summary.acceptedAt, of: group, app: call.app, newest: groupSends)
             let taps = await taps(of: group, app: call.app, times: [summary.acceptedAt, next])
-            summary.opened = taps.taps.first ?? 0
+            // Taps that could not be counted in time are left out.
+            if taps.limit == nil { summary.opened = taps.taps.first ?? 0 }
             results += [groupSends, taps]
         }
         return objectResponse(from: results) { summary.writeReport(to: &$0) }
+    }
+
+    /// Answers with the time at which a send was accepted, if any lane has a record of it.
+    func locate(for call: InsightQuery, parameters: CallParameters) async throws(CallProblem) -> HTTPResponse
+    {
+        try parameters.checkAllRead()
+        guard let id = call.id else { throw .unknown }
+        let result = try await sendRecords(of: [id], app: call.app)
+        let acceptedAt = SendSummary(id: id, results: result).acceptedAt
+        return objectResponse(from: [result]) {
+            $0.field("acceptedAt", acceptedAt > 0 ? acceptedAt : nil)
+        }
     }
 
     /// Answers with a list of sends by their time.
@@ -44,9 +57,9 @@ extension QueryHandler {
         query.limit = limit + 1
         query.after = try parameters.cursor()
         try parameters.checkAllRead()
-        let (lines, next, results) = await summaries(for: query, limit: limit)
+        let (lines, next, results) = try await summaries(for: query, limit: limit)
         return objectResponse(from: results) { writer in
-            writer.list("sends", of: lines) { $0.write(to: &$1) }
+            writer.list("items", of: lines) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
@@ -63,11 +76,11 @@ extension QueryHandler {
         query.group = id
         query.limit = limit + 1
         query.after = after
-        let (lines, next, results) = await summaries(for: query, limit: limit)
+        let (lines, next, results) = try await summaries(for: query, limit: limit)
         if lines.isEmpty, after == nil { throw emptyResultProblem(for: results) }
         return objectResponse(from: results) { writer in
             writer.field("groupId", id)
-            writer.list("versions", of: lines) { $0.write(to: &$1) }
+            writer.list("items", of: lines) { $0.write(to: &$1) }
             writer.field("next", next?.cursor)
         }
     }
@@ -76,19 +89,18 @@ extension QueryHandler {
     /// from a send to the next newer one.
     func summaries(
         for query: LaneQuery, limit: Int
-    ) async -> (lines: [SendSummary], next: ListPosition?, all: [QueryResult]) {
-        let listed = await fanOut.run(query)
-        let (page, next) = Self.firstPage(of: Self.removingDuplicates(from: listed.sends), limit: limit)
-        var sendsQuery = LaneQuery(.sends, app: query.app)
-        sendsQuery.names = page.map(\.value)
-        let result = await fanOut.run(sendsQuery)
+    ) async throws(CallProblem) -> (lines: [SendSummary], next: ListPosition?, all: [QueryResult]) {
+        let listed = try await ask(query)
+        let (page, next) = ListOrder().firstPage(
+            of: Self.removingDuplicates(from: listed.sends), cuts: listed.cuts, limit: limit)
+        let result = try await sendRecords(of: page.map(\.value), app: query.app)
         var summaries = page.map { SendSummary(id: $0.value, results: result) }
         var results = [listed, result]
         if let group = query.group, !summaries.isEmpty {
             let newestEnd = query.after?.at ?? Self.timeMax
             let taps = await taps(
                 of: group, app: query.app, times: [newestEnd] + page.map(\.position.at), isFalling: true)
-            for index in summaries.indices where index < taps.taps.count {
+            for index in summaries.indices where taps.limit == nil && index < taps.taps.count {
                 summaries[index].opened = taps.taps[index]
             }
             results.append(taps)
@@ -97,29 +109,45 @@ extension QueryHandler {
     }
 
     /// Lists the newest sends of a group.
-    func newestSends(of group: String, app: String, limit: Int) async -> QueryResult {
+    func newestSends(
+        of group: String, app: String, limit: Int
+    ) async throws(CallProblem) -> QueryResult {
         var query = LaneQuery(.sendList, app: app)
         query.group = group
         query.limit = limit
-        return await fanOut.run(query)
+        return try await ask(query)
+    }
+
+    /// Returns the records of sends, in several queries, so that no answer between processes gets too large.
+    func sendRecords(of sends: [String], app: String) async throws(CallProblem) -> QueryResult {
+        var query = LaneQuery(.sends, app: app)
+        query.names = Array(sends.prefix(LaneQuery.sendsMax))
+        var result = try await ask(query)
+        var rest = sends.dropFirst(LaneQuery.sendsMax)
+        while !rest.isEmpty {
+            query.names = Array(rest.prefix(LaneQuery.sendsMax))
+            rest = rest.dropFirst(LaneQuery.sendsMax)
+            result.add(try await ask(query))
+        }
+        return result
     }
 
     /// Returns the time of the group's next send after a time. The taps until then belong to the send before it.
     private func nextSendTime(
         after acceptedAt: Int64, of group: String, app: String, newest: QueryResult
-    ) async -> Int64 {
+    ) async throws(CallProblem) -> Int64 {
         let laterTimes = newest.sends.map(\.position.at).filter { $0 > acceptedAt }
         guard let earliest = laterTimes.min() else { return Self.timeMax }
         // Each lane lists its newest sends, so a shorter list is complete.
         if newest.sends.count < Self.versionsMax { return earliest }
-        return await NextSendSearch.firstTime(
+        return try await NextSendSearch.firstTime(
             after: acceptedAt, atMost: earliest, limit: Self.versionsMax
-        ) { range in
+        ) { range async throws(CallProblem) in
             var query = LaneQuery(.sendList, app: app)
             query.group = group
             (query.from, query.to) = (range.lowerBound, range.upperBound)
             query.limit = Self.versionsMax
-            return await fanOut.run(query).sends.map(\.position.at)
+            return try await ask(query).sends.map(\.position.at)
         }
     }
 

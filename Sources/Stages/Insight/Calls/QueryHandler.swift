@@ -6,14 +6,16 @@ internal import Telemetry
 /// Answers the calls of gateways. For a call it asks all lanes, in one or more steps, and makes one report of
 /// their rows. Each call has a function in an extension.
 struct QueryHandler: Sendable {
-    let fanOut: QueryFanOut
+    var fanOut: QueryFanOut
     /// The number of all lanes.
     let lanes: Int
     let lagMonitor: ConsumerLagMonitor
 
     func answer(_ call: InsightQuery, now: Int64) async -> HTTPResponse {
+        var handler = self
+        handler.fanOut.caller = call.caller
         do {
-            return try await respond(to: call, now: now)
+            return try await handler.respond(to: call, now: now)
         } catch {
             return error.response
         }
@@ -23,6 +25,7 @@ struct QueryHandler: Sendable {
         var parameters = try CallParameters(of: call)
         switch call.name {
         case .report: return try await report(for: call, parameters: &parameters)
+        case .locate: return try await locate(for: call, parameters: parameters)
         case .sends: return try await sends(for: call, parameters: &parameters, now: now)
         case .groups: return try await groups(for: call, parameters: &parameters)
         case .group: return try await group(for: call, parameters: &parameters)
@@ -32,11 +35,24 @@ struct QueryHandler: Sendable {
         case .events: return try await events(for: call, parameters: &parameters, now: now)
         case .eventCounts: return try await eventCounts(for: call, parameters: &parameters, now: now)
         case .audit: return try await audit(for: call, parameters: &parameters, now: now)
+        case .tapOrigin: return try await tapOrigin(for: call, parameters: &parameters)
         case .fleet: return try await fleetReport(for: call, parameters: parameters)
+        case .fleetOfApp: return try await fleetReportOfApp(for: call, parameters: parameters)
         }
     }
 
     // MARK: Parts of every answer
+
+    /// Returns the rows of all lanes that answer in time, or throws if a limit ended the query.
+    func ask(_ query: LaneQuery) async throws(CallProblem) -> QueryResult {
+        let result = await fanOut.run(query)
+        try Self.checkLimit(of: result)
+        return result
+    }
+
+    static func checkLimit(of result: QueryResult) throws(CallProblem) {
+        if let limit = result.limit { throw .limited(limit) }
+    }
 
     /// Returns the lanes that did not answer every lane query.
     func missingLanes(in results: [QueryResult]) -> [Int] {
@@ -71,17 +87,5 @@ struct QueryHandler: Sendable {
         writeCompleteness(of: results, to: &writer)
         writer.endObject()
         return .json(writer.bytes)
-    }
-
-    /// Returns the first entries of all lanes in order, and the position where the list continues. The
-    /// position is nil if no entry is left.
-    static func firstPage<Value>(
-        of entries: [ListEntry<Value>], limit: Int, isOldestFirst: Bool = false
-    ) -> (page: [ListEntry<Value>], next: ListPosition?) {
-        let sorted = entries.sorted {
-            isOldestFirst ? $1.position.isNewer(than: $0.position) : $0.position.isNewer(than: $1.position)
-        }
-        let page = Array(sorted.prefix(limit))
-        return (page, sorted.count > limit ? page.last?.position : nil)
     }
 }

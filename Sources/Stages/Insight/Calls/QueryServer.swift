@@ -21,6 +21,7 @@ final class QueryServer: Sendable {
     private static let answerMilliseconds = 25_000
 
     private let queryClient: LoopOwned<QueryClient>
+    private let localLanes: LaneReaders
     private let handler: QueryHandler
     private let lagMonitor: ConsumerLagMonitor
     private let server: HTTPServer
@@ -34,6 +35,8 @@ final class QueryServer: Sendable {
         let kafka = environment.cluster.settings
         let layout = environment.layout
         let processName = environment.identity(of: InsightService.name)
+        let localLanes = try LaneReaders(openLanes: openLanes, lanes: layout.lanes)
+        self.localLanes = localLanes
         queryClient = try LoopOwned(thread: "insight-answers") {
             let topic = layout.name(of: .members)
             let members = MembersReader(
@@ -43,11 +46,10 @@ final class QueryServer: Sendable {
                 cluster: environment.cluster, topic: topic, on: $0.loop, log: context.log,
                 metrics: context.metrics)
             return QueryClient(
-                localLanes: LaneReader(openLanes: openLanes, lanes: layout.lanes), members: members,
-                announcer: announcer, processName: processName,
-                timeoutMilliseconds: settings.queryMilliseconds, on: $0.loop)
+                localLanes: localLanes, members: members, announcer: announcer, processName: processName,
+                timeoutMilliseconds: settings.queryMilliseconds, owner: $0)
         }
-        let fanOut = QueryFanOut(client: queryClient)
+        let fanOut = QueryFanOut(client: queryClient, localLanes: localLanes)
         lagMonitor = try ConsumerLagMonitor(settings: kafka, prefix: layout.prefix, log: context.log)
         let secret = Hex.text(of: Random.bytes(count: Self.secretBytes))
         handler = QueryHandler(fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor)
@@ -124,6 +126,8 @@ final class QueryServer: Sendable {
     func stop(by deadline: Instant) async {
         await server.stop(by: deadline)
         await queryClient.stop { $0.stop() }
+        // The threads may still read, so the caller's thread must not wait for them.
+        await Task.detached { [localLanes] in localLanes.stop() }.value
         lagMonitor.stop()
     }
 }

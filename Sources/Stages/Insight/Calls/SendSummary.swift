@@ -1,5 +1,6 @@
 internal import Identifiers
 internal import JSON
+internal import Jobs
 internal import Payloads
 internal import Sends
 
@@ -8,6 +9,8 @@ internal import Sends
 struct SendSummary {
     let progress: SendProgress
     let report: SendReport
+    /// The outcomes of its failed jobs that were pushed again, by the ids of the new sends.
+    let repetitions: [String: SendReport]
     /// The number of taps, or nil if they were not counted.
     var opened: Int?
 
@@ -18,6 +21,19 @@ struct SendSummary {
         var report = SendReport()
         for entry in results.tallies where entry.send == id { report.add(entry.tally, of: entry.environment) }
         (self.progress, self.report) = (progress, report)
+        repetitions = Self.repetitions(of: id, in: results)
+    }
+
+    /// The ending of a send that the planner makes after a cancel. It is not a repetition.
+    private static let undoEnding = ".undo"
+
+    private static func repetitions(of id: String, in results: QueryResult) -> [String: SendReport] {
+        var repetitions: [String: SendReport] = [:]
+        for entry in results.tallies
+        where entry.send.hasPrefix("\(id).") && !entry.send.hasSuffix(undoEnding) {
+            repetitions[entry.send, default: SendReport()].add(entry.tally, of: entry.environment)
+        }
+        return repetitions
     }
 
     var acceptedAt: Int64 { progress.acceptedAt ?? report.total?.acceptedAt ?? 0 }
@@ -44,6 +60,8 @@ struct SendSummary {
         writer.field("targeted", progress.targeted)
         writer.field("expanded", progress.expanded)
         writer.field("dropped", progress.dropped)
+        let partlyVisitedLanes = progress.partlyVisitedLanes
+        writer.field("lanesPartlyVisited", partlyVisitedLanes == 0 ? nil : partlyVisitedLanes)
         progress.writeExcluded(to: &writer)
         writer.name("report")
         writer.beginObject()
@@ -57,5 +75,13 @@ struct SendSummary {
         report.write(to: &writer, expanded: expanded)
         progress.writeSystems(to: &writer)
         writer.field("opened", opened)
+        if repetitions.isEmpty { return }
+        writer.objects("sentAgain", of: repetitions.sorted { $0.key < $1.key }) { entry, writer in
+            writer.field("sendId", entry.key)
+            for outcome in ReceiptOutcome.allCases where outcome.isFinal {
+                writer.name(outcome.rawValue)
+                writer.value(entry.value.total?.count(of: outcome) ?? 0)
+            }
+        }
     }
 }

@@ -37,6 +37,12 @@ extension PhoneDiagnosis {
         switch installation.endCause(of: activity) {
         case .dismissed:
             let at = activity.closing?.dismissedByPersonAt?.event
+            if let end = acceptedEnd(of: activity) {
+                return DisplayReason(
+                    .ended,
+                    "it ended: APNs accepted its END at \(Self.time(end.at)), and it left the screen at \(Self.time(at ?? 0))",
+                    at: at)
+            }
             return DisplayReason(.dismissed, "the person dismissed it at \(Self.time(at ?? 0))", at: at)
         case .ended:
             let at = activity.closing?.endedAt?.event ?? activity.closing?.dismissedAt?.event
@@ -54,12 +60,23 @@ extension PhoneDiagnosis {
                 at: at)
         case nil: break
         }
-        guard activity.isExpired else { return nil }
+        guard isExpired(activity) else { return nil }
         let at = activity.lastSeenAt?.received ?? activity.token?.at.received
         return DisplayReason(
             .noReports,
             "nothing is sent to it: the last report about it came at \(Self.time(at ?? 0)), and its token has expired since",
             at: at)
+    }
+
+    /// Returns the END that APNs accepted, or nil. After an END the system removes the activity, at the END's dismissal
+    /// date or within hours, and the phone reports that as a dismissal.
+    private func acceptedEnd(of activity: Installation.Activity) -> TimelinePush? {
+        pushes(to: .update(activity: activity.id)).first { $0.event == .end && $0.outcome == .accepted }
+    }
+
+    /// Whether the token of the activity has expired. The sweep marks it in the installation only later.
+    func isExpired(_ activity: Installation.Activity) -> Bool {
+        activity.isExpired || (activity.token != nil && installation.expirationTime(of: activity) <= now)
     }
 
     // MARK: Nothing reaches it
@@ -122,13 +139,14 @@ extension PhoneDiagnosis {
         }
         let shownText =
             accepted.map { "it shows version \($0.version), the newest is \(newestSend.version)" }
-            ?? "APNs accepted no version for it, the newest is \(newestSend.version)"
+            ?? "no version is known to be on it, the newest is \(newestSend.version)"
         let unaccepted = decisivePushes(of: pushes(about: activity), above: accepted?.version ?? 0)
         let unacceptedTexts = unaccepted.prefix(Self.versionsMax).reversed()
-            .map { "\($0.version) \($0.outcomeText)" }
+            .map { "\($0.version) \($0.outcomeText(at: now))" }
         if let latest = unaccepted.first, latest.version >= newestSend.version {
             return DisplayReason(
-                latest.reasonCode, "\(shownText): \(unacceptedTexts.joined(separator: ", "))", at: latest.at)
+                latest.reasonCode(at: now), "\(shownText): \(unacceptedTexts.joined(separator: ", "))",
+                at: latest.at)
         }
         // No push of the newest send has a receipt.
         let isYoung = now - newestSend.acceptedAt < Self.missingAfterMilliseconds

@@ -32,8 +32,10 @@ extension PhoneDiagnosis {
     /// The reason of one activity, or nil if the start tokens give the better reason. A running activity with
     /// a problem comes first, then the newest running one, then the newest ended one.
     var activityReason: DisplayReason? {
-        let running = installation.activities.filter { installation.isRunning($0) }.map(reason)
-            .sorted { ($0.at ?? 0) > ($1.at ?? 0) }
+        let running = installation.activities.filter { installation.isRunning($0) && !isExpired($0) }.map(
+            reason
+        )
+        .sorted { ($0.at ?? 0) > ($1.at ?? 0) }
         let firstProblem = running.first { !$0.code.needsNoAction }
         if let reason = firstProblem ?? running.first { return reason }
         let newestEnded = installation.activities.map(reason).max { ($0.at ?? 0) < ($1.at ?? 0) }
@@ -61,7 +63,8 @@ extension PhoneDiagnosis {
                 at: lastStart.at)
         }
         return DisplayReason(
-            lastStart.reasonCode, "the start\(groupPhrase) \(lastStart.outcomeText)", at: lastStart.at)
+            lastStart.reasonCode(at: now), "the start\(groupPhrase) \(lastStart.outcomeText(at: now))",
+            at: lastStart.at)
     }
 
     private var lastStart: TimelinePush? { pushes.filter { $0.event == .start }.max { $0.at < $1.at } }

@@ -1,28 +1,30 @@
 internal import Jobs
 
 extension TimelinePush {
-    /// The result of the push, in words that follow its version, for example "was accepted by APNs".
-    var outcomeText: String {
-        let reasonText = reason.map { " (\($0))" } ?? ""
+    /// Returns the result of the push, in words that follow its version, for example "was accepted by APNs". Only an
+    /// answer of APNs is called so. Everything else is a decision of the sender, which gives its reason.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    func outcomeText(at now: Int64) -> String {
         switch outcome {
         case .accepted: return "was accepted by APNs"
         case .rejected:
-            return "was rejected by APNs with \(status.map(String.init) ?? "no status")\(reasonText)"
-        case .superseded:
-            return reason == nil ? "was superseded by a newer one" : "was superseded\(reasonText)"
-        case .expired: return "expired before it was sent"
-        case .unknown: return "was sent with an unknown outcome\(reasonText)"
-        case .moved:
-            let dueText = dueAt.map { " at \(PhoneDiagnosis.time($0))" } ?? ""
-            return
-                "was answered \(status.map(String.init) ?? "nothing")\(reasonText) at \(PhoneDiagnosis.time(at)) and will be pushed again\(dueText)"
-        case .intent: return "is being sent"
-        case .released: return "was not sent yet"
+            guard let status else { return "was not sent, because Flotilla refused it\(reasonText)" }
+            return "was rejected by APNs with \(status)\(reasonText)"
+        case .superseded: return supersededText
+        case .expired: return "was given up, because its deadline passed before APNs accepted it\(reasonText)"
+        case .unknown: return "may have been sent: its outcome is unknown\(reasonText)"
+        case .moved: return movedText(at: now)
+        case .intent:
+            return isOverdue(at: now)
+                ? "was about to be sent at \(PhoneDiagnosis.time(at)), and no outcome is known"
+                : "is being sent"
+        case .released: return "was not sent by its first sender"
         }
     }
 
-    /// The result of the push for programs, if it is a push of the newest version.
-    var reasonCode: DisplayReason.Code {
+    /// Returns the result of the push for programs, if it is a push of the newest version.
+    func reasonCode(at now: Int64) -> DisplayReason.Code {
         switch outcome {
         case .accepted: .showsNewest
         case .rejected: .refused
@@ -30,7 +32,36 @@ extension TimelinePush {
         case .expired: .expired
         case .unknown: .unknownOutcome
         case .moved: .waitsForRetry
-        case .intent, .released: .onItsWay
+        case .intent, .released: isOverdue(at: now) ? .unknownOutcome : .onItsWay
         }
+    }
+
+    private var reasonText: String { reason.map { " (\($0))" } ?? "" }
+
+    /// Whether the receipt is so old that its push must have ended.
+    private func isOverdue(at now: Int64) -> Bool {
+        now - max(at, dueAt ?? 0) > PhoneDiagnosis.missingAfterMilliseconds
+    }
+
+    /// The text of a push that the sender has dropped. The reasons are those of the sender.
+    private var supersededText: String {
+        switch reason {
+        case nil, "newer_version": "was dropped before it left, because a newer version replaced it"
+        case "ended": "was dropped before it left, because the group ended"
+        case "cancelled": "was dropped before it left, because its send was cancelled"
+        case "erased": "was dropped before it left, because the user was erased"
+        case let other?: "was dropped before it left (\(other))"
+        }
+    }
+
+    private func movedText(at now: Int64) -> String {
+        let time = PhoneDiagnosis.time(at)
+        let start =
+            if let status { "was answered \(status)\(reasonText) at \(time)" } else {
+                "could not leave at \(time)\(reasonText)"
+            }
+        let dueText = dueAt.map { " at \(PhoneDiagnosis.time($0))" } ?? ""
+        return isOverdue(at: now)
+            ? "\(start), and no outcome is known since" : "\(start) and will be pushed again\(dueText)"
     }
 }

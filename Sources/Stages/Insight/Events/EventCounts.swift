@@ -24,5 +24,16 @@ package struct EventCounts: Sendable, Hashable {
         counts[key, default: 0] += 1
     }
 
+    /// The number of events by app, hour, code and activity type, of all groups.
+    package var totals: [Key: Int] {
+        var totals: [Key: Int] = [:]
+        for (key, count) in counts {
+            var total = key
+            total.group = nil
+            totals[total, default: 0] += count
+        }
+        return totals
+    }
+
     package mutating func removeAll() { counts.removeAll(keepingCapacity: true) }
 }

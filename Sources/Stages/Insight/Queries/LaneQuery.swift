@@ -10,6 +10,8 @@ struct LaneQuery: JSONRecord, Hashable {
     static let namesMax = 5001
     /// The limit of rows in one answer.
     static let limitMax = 5000
+    /// The limit of sends in one query for their records, of which a send has one for each lane.
+    static let sendsMax = 50
 
     enum QueryKind: String, CaseIterable, Sendable {
         /// The records of the named sends.
@@ -34,21 +36,29 @@ struct LaneQuery: JSONRecord, Hashable {
         case counts
         /// The taps of a group between neighboring `times`.
         case taps
-        /// The audit entries of an app, by their time.
+        /// The audit entries of an app about people and settings, by their time.
         case audit
+        /// The same about sends.
+        case auditSends
 
         /// Whether the answer is a page with at most `limit` rows.
-        var isList: Bool { [.sendList, .groupList, .events, .audit].contains(self) }
+        var isList: Bool { [.sendList, .groupList, .events, .audit, .auditSends].contains(self) }
     }
 
     var kind: QueryKind
     var app: String
+    /// The API key that asks, for the shares of keys (`LaneReaders`): the app and the key's id.
+    var caller: String
     /// The ids of sends, groups, recipients or users. For `counts`, the properties to distinguish.
     var names: [String] = []
     var group: String?
     var user: String?
     var installation: String?
+    /// The code of events, the state of groups, or the action of audit entries.
     var code: String?
+    /// The author and the subject of audit entries.
+    var author: String?
+    var subject: String?
     var type: String?
     /// Milliseconds since 1970. The range excludes `to`, whose default is later than any time.
     var from: Int64 = 0
@@ -62,16 +72,20 @@ struct LaneQuery: JSONRecord, Hashable {
     init(_ kind: QueryKind, app: String) {
         self.kind = kind
         self.app = app
+        caller = app
     }
 
     func write(to writer: inout JSONWriter) {
         writer.field("kind", kind.rawValue)
         writer.field("app", app)
+        writer.field("caller", caller)
         writer.field("names", names)
         writer.field("group", group)
         writer.field("user", user)
         writer.field("installation", installation)
         writer.field("code", code)
+        writer.field("author", author)
+        writer.field("subject", subject)
         writer.field("type", type)
         writer.field("from", from)
         writer.field("to", to)
@@ -86,11 +100,14 @@ struct LaneQuery: JSONRecord, Hashable {
 
     init(from record: JSONObject) {
         self.init(record["kind"].choice(of: QueryKind.self) ?? .sends, app: record["app"].name())
+        caller = record["caller"].optional?.string() ?? app
         names = record["names"].strings(countMax: Self.namesMax)
         group = record["group"].optional?.name()
         user = record["user"].optional?.name()
         installation = record["installation"].optional?.name()
         code = record["code"].optional?.name()
+        author = record["author"].optional?.name()
+        subject = record["subject"].optional?.name()
         type = record["type"].optional?.name()
         from = record["from"].timeMilliseconds()
         to = record["to"].timeMilliseconds()

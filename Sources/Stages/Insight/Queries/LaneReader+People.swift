@@ -14,6 +14,7 @@ extension LaneReader {
     func findPeople(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         let app = query.app
         for text in query.names {
+            try budget.spendRow()
             guard let recipient = Recipient(text: text) else { continue }
             var keys = [InstallationRowMapping.rowKey(of: recipient, app: app)]
             try findErasure(of: recipient, query: query, in: lane, into: &result)

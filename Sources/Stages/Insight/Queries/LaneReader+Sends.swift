@@ -6,6 +6,8 @@ internal import Store
 extension LaneReader {
     /// The limit of one send's records: one or two verdicts, and one record for each lane.
     private static let recordsMax = 20_000
+    /// The limit of rows about repetitions of one send. Further ones are not shown.
+    private static let repetitionsMax = 200
 
     /// Finds the tallies and the progress of a send.
     func findSend(_ send: String, of app: String, in lane: OpenLane, into result: inout QueryResult) throws {
@@ -13,6 +15,10 @@ extension LaneReader {
         for (environment, tally) in try stored.report(of: send, app: app).environments {
             result.tallies.append(
                 QueryResult.EnvironmentTally(send: send, environment: environment, tally: tally))
+        }
+        for (key, tally) in try stored.repetitions(of: send, app: app, max: Self.repetitionsMax) {
+            result.tallies.append(
+                QueryResult.EnvironmentTally(send: key.send, environment: key.environment, tally: tally))
         }
         let range = KeyRange(prefix: ProgressRowMapping.recordsPrefix(app: app, send: send))
         for (_, value) in try rows(
@@ -33,6 +39,8 @@ extension LaneReader {
             ListEntry(position: position, value: String(decoding: value, as: UTF8.self))
         } into: {
             result.sends.append($0)
+        } onCut: {
+            result.cuts = [$0]
         }
     }
 
@@ -51,12 +59,15 @@ extension LaneReader {
             return ListEntry(position: position, value: scope)
         } into: {
             result.scopes.append($0)
+        } onCut: {
+            result.cuts = [$0]
         }
     }
 
     /// Finds the states of the named groups, and of one user in them.
     func findGroups(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         for name in query.names {
+            try budget.spendRow()
             let groupKey = ScopeKey(app: query.app, group: name)
             for key in [groupKey] + (query.user.map { [groupKey.narrowed(to: .user($0))] } ?? []) {
                 guard let scope = try scope(of: key, in: lane) else { continue }

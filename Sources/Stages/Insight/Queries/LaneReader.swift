@@ -1,9 +1,11 @@
 internal import CatalogRecords
+internal import HTTPClient
 internal import Identifiers
 internal import InstallationRecords
 internal import JSON
 internal import Kafka
 internal import RecordFormat
+internal import SQLite
 internal import Store
 
 /// Answers a `LaneQuery` from the files of the lanes that are open in this process. It is confined to one
@@ -14,7 +16,11 @@ final class LaneReader {
 
     private let openLanes: OpenLanes
     private let laneCount: Int
-    let reader = JSONReader(limits: JSONLimits(bytesMax: 16 << 20, keysMax: 4_000_000))
+    /// The limits of a query and of an answer between processes.
+    static let jsonLimits = JSONLimits(bytesMax: HTTPResponseParser.memberBodyBytesMax, keysMax: 4_000_000)
+    let reader = JSONReader(limits: LaneReader.jsonLimits)
+    /// The budget of the query that is answered.
+    private(set) var budget = QueryBudget()
     private var eventReaders: [Int32: EventReader] = [:]
 
     /// - Parameter lanes: The number of all lanes.
@@ -24,12 +30,20 @@ final class LaneReader {
     }
 
     /// Returns the rows of all open lanes. A lane that cannot be read now is missing from the result's `lanes`.
-    func answer(_ query: LaneQuery) -> QueryResult {
+    func answer(_ query: LaneQuery, budget: QueryBudget = QueryBudget()) -> QueryResult {
         var joined = QueryResult()
-        for lane in openLanes.all {
+        self.budget = budget
+        let lanes = openLanes.all
+        for (index, lane) in lanes.enumerated() {
+            budget.beginLane(remainingLanes: lanes.count - index)
             var result = QueryResult()
             do {
                 try find(query, in: lane, into: &result)
+            } catch let limit as QueryLimit {
+                result = QueryResult()
+                result.limit = limit
+            } catch SQLiteError.interrupted {
+                result.limit = .time
             } catch {
                 continue
             }
@@ -45,12 +59,16 @@ final class LaneReader {
     private func find(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         switch query.kind {
         case .sends:
-            for send in query.names { try findSend(send, of: query.app, in: lane, into: &result) }
+            for send in query.names {
+                try budget.spendRow()
+                try findSend(send, of: query.app, in: lane, into: &result)
+            }
         case .sendList: try listSends(query, in: lane, into: &result)
         case .groupList: try listGroups(query, in: lane, into: &result)
         case .groups: try findGroups(query, in: lane, into: &result)
         case .running:
             for group in query.names {
+                try budget.spendRow()
                 let key = InstallationRowMapping.runningCountKey(of: group, app: query.app)
                 guard let count = try value(of: key, topic: .installations, table: .counts, in: lane) else {
                     continue
@@ -60,6 +78,7 @@ final class LaneReader {
         case .people: try findPeople(query, in: lane, into: &result)
         case .erasures:
             for name in query.names {
+                try budget.spendRow()
                 if let recipient = Recipient(text: name) {
                     try findErasure(of: recipient, query: query, in: lane, into: &result)
                 }
@@ -71,19 +90,33 @@ final class LaneReader {
                 return Murmur2.partition(forKey: key.span, partitionCount: laneCount) == Int(lane.partition)
             }
             if recipients.isEmpty { return }
-            result.pushes = try PushFinder(lane: lane, reader: reader).newest(
+            let found = try PushFinder(lane: lane, reader: reader, budget: budget).newest(
                 limit: query.limit, to: recipients, on: query.installation, app: query.app)
-        case .events: result.events = try eventReader(of: lane).events(for: query, lane: lane.partition)
-        case .counts: result.eventCounts = try eventReader(of: lane).counts(for: query)
-        case .taps: result.taps = try eventReader(of: lane).taps(for: query)
-        case .audit:
+            result.pushes = found.pushes
+            if !found.isComplete { result.limit = .time }
+        case .events:
+            let list = try eventReader(of: lane).events(for: query, lane: lane.partition, budget: budget)
+            result.events = list.entries
+            if let cut = list.cut { result.cuts = [cut] }
+        case .counts:
+            let list = try eventReader(of: lane).counts(for: query, budget: budget)
+            (result.eventCounts, result.cutHour) = (list.counts, list.cutHour)
+        case .taps: result.taps = try eventReader(of: lane).taps(for: query, budget: budget)
+        case .audit, .auditSends:
             try list(
-                for: query, topic: .audit, table: .rows,
+                for: query, topic: query.kind == .audit ? .audit : .auditSends, table: .rows,
                 prefix: AuditRowMapping.timePrefix(app: query.app), in: lane
             ) { position, value in
-                AuditEntry.decodeIfValid(value, with: reader).map { ListEntry(position: position, value: $0) }
+                guard let entry = AuditEntry.decodeIfValid(value, with: reader),
+                    query.author.map({ $0 == entry.author }) ?? true,
+                    query.code.map({ $0 == entry.action }) ?? true,
+                    query.subject.map({ $0 == entry.subject }) ?? true
+                else { return nil }
+                return ListEntry(position: position, value: entry)
             } into: {
                 result.audit.append($0)
+            } onCut: {
+                result.cuts = [$0]
             }
         }
     }
@@ -128,10 +161,13 @@ final class LaneReader {
     /// - Parameters:
     ///   - prefix: The part of the keys before the time.
     ///   - read: Makes an entry of a row. Rows without an entry do not count for the query's limit.
+    ///   - onCut: Receives the position of the last row if the budget ends the list early.
     func list<Value>(
         for query: LaneQuery, topic: InsightTopic, table: RowTable, prefix: [UInt8], in lane: OpenLane,
-        read: (ListPosition, [UInt8]) throws -> Value?, into append: (Value) -> Void
+        read: (ListPosition, [UInt8]) throws -> Value?, into append: (Value) -> Void,
+        onCut: (ListPosition) -> Void
     ) throws {
+        var lastRead: ListPosition?
         var lower = prefix + RowKey.newestFirst(time: query.to - 1)
         if let after = query.after, after.at < query.to {
             // The zero byte makes the first key behind the position.
@@ -146,7 +182,13 @@ final class LaneReader {
                 guard let at = RowKey.time(in: key.span, after: prefix.count), at >= query.from else {
                     return
                 }
+                guard budget.countRow() else {
+                    // Without any progress the next page would end here again.
+                    guard let lastRead else { throw QueryLimit.time }
+                    return onCut(lastRead)
+                }
                 let position = ListPosition(at: at, tieBreaker: Array(key.dropFirst(prefix.count + 8)))
+                lastRead = position
                 if let entry = try read(position, value) {
                     append(entry)
                     remaining -= 1

@@ -9,15 +9,23 @@ internal import Store
 /// the receipts that may contain the person.
 struct PushFinder {
     /// The number of offsets whose hashes are scanned in one read transaction.
-    private static let chunkSize: Int64 = 20_000
+    private static let chunkSize: Int64 = 5000
     /// The size of the JSON's length in a row of a receipt.
     private static let lengthBytes = 4
 
     private let file: Store.LMDBEnvironment
     private let partition: TopicPartition
     private let reader: JSONReader
+    private let budget: QueryBudget
 
-    init(lane: OpenLane, reader: JSONReader) {
+    /// The pushes of a person, and whether all receipts were read for them. The oldest ones are missing otherwise.
+    struct FoundPushes {
+        var pushes: [TimelinePush] = []
+        var isComplete = true
+    }
+
+    init(lane: OpenLane, reader: JSONReader, budget: QueryBudget) {
+        self.budget = budget
         file = lane.receiptsEnvironment
         partition = lane.receiptsPartition
         self.reader = reader
@@ -29,24 +37,28 @@ struct PushFinder {
     ///   recipients.
     func newest(
         limit: Int, to recipients: [Recipient], on installation: String?, app: String
-    ) throws -> [TimelinePush] {
+    ) throws -> FoundPushes {
         let wantedHashes = recipients.map { RecipientHashes.hash(of: $0, app: app) }
         let recipientTexts = Set(recipients.map(\.text))
-        guard let (first, last) = try offsetBounds() else { return [] }
-        var pushes: [TimelinePush] = []
+        guard let (first, last) = try offsetBounds() else { return FoundPushes() }
+        var found = FoundPushes()
         var end = last + 1
-        while end > first, pushes.count < limit {
+        while end > first, found.pushes.count < limit {
             let start = max(first, end - Self.chunkSize)
             for offset in try candidates(from: start, to: end, matching: wantedHashes).reversed() {
-                pushes += try readPushes(at: offset, app: app) {
+                found.pushes += try readPushes(at: offset, app: app) {
                     recipientTexts.contains($0.recipient)
                         && (installation == nil || $0.installation == installation)
                 }
-                if pushes.count >= limit { break }
+                if found.pushes.count >= limit { break }
+            }
+            if budget.isTimeUp {
+                found.isComplete = start == first
+                return found
             }
             end = start
         }
-        return pushes
+        return found
     }
 
     /// Returns the offset of the oldest receipt, and an offset behind the newest.

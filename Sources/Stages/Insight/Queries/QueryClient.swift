@@ -7,80 +7,95 @@ internal import RecordFormat
 internal import Telemetry
 
 /// Asks the lanes of this process and the members that own the other lanes, and announces this process in
-/// `members`. It is confined to its loop.
+/// `members`. It is confined to its loop, and reads no file: that do the threads of `LaneReaders`.
 final class QueryClient {
     let members: MembersReader
     let announcer: MemberAnnouncer
-    private let localLanes: LaneReader
+    private let localLanes: LaneReaders
     private let memberClient: MemberClient
     private let processName: String
     private let timeoutMilliseconds: Int
+    private let owner: LoopOwned<QueryClient>
+    private let reader = JSONReader(limits: LaneReader.jsonLimits)
+    /// The queries whose rows are not complete, by their numbers.
+    private var pendingQueries: [Int: PendingQuery] = [:]
+    private var queryCount = 0
 
-    /// - Parameter processName: The name of this process in `members`.
+    /// - Parameters:
+    ///   - processName: The name of this process in `members`.
+    ///   - owner: The handle with the client's loop.
     init(
-        localLanes: LaneReader, members: MembersReader, announcer: MemberAnnouncer, processName: String,
-        timeoutMilliseconds: Int, on loop: EventLoop
+        localLanes: LaneReaders, members: MembersReader, announcer: MemberAnnouncer, processName: String,
+        timeoutMilliseconds: Int, owner: LoopOwned<QueryClient>
     ) {
         self.localLanes = localLanes
         self.members = members
         self.announcer = announcer
         self.processName = processName
         self.timeoutMilliseconds = timeoutMilliseconds
-        memberClient = MemberClient(on: loop)
+        self.owner = owner
+        memberClient = MemberClient(on: owner.loop)
         members.start()
-    }
-
-    /// Returns the rows of this process's lanes, or nil if the body is not a query.
-    func answerLocally(_ body: [UInt8]) -> QueryResult? {
-        LaneQuery.decodeIfValid(body, with: localLanes.reader).map { localLanes.answer($0) }
     }
 
     /// Collects the rows of all lanes that answer in time.
     ///
     /// - Parameter then: Receives the rows once, on the loop.
     func run(_ query: LaneQuery, then: @escaping @Sendable (QueryResult) -> Void) {
-        let pending = PendingQuery(result: localLanes.answer(query), then: then)
-        let localLaneNumbers = Set(pending.result.lanes)
+        let localLaneNumbers = localLanes.openLaneNumbers
         var others: [String: Member] = [:]
         for (lane, owner) in members.table.owners(of: InsightService.name)
         where owner.process != processName && !localLaneNumbers.contains(lane) {
             others[owner.process] = owner
         }
-        pending.awaitedAnswers = others.count
-        if others.isEmpty { return pending.end() }
+        queryCount += 1
+        let number = queryCount
+        pendingQueries[number] = PendingQuery(awaitedAnswers: 1 + others.count, then: then)
+        localLanes.read(query) { [owner] result in
+            owner.execute { $0.add(result, toQuery: number) }
+        }
+        if others.isEmpty { return }
         let body = query.encoded()
         let deadline = Instant.now().advanced(byMilliseconds: timeoutMilliseconds)
         for member in others.values {
-            memberClient.ask(member, at: QueryFanOut.path, body: body, until: deadline) {
-                [localLanes] answer in
-                if let answer, answer.status == 200, let body = answer.body,
-                    let result = QueryResult.decodeIfValid(body, with: localLanes.reader)
-                {
-                    pending.result.merge(result)
+            memberClient.ask(member, at: QueryFanOut.path, body: body, until: deadline) { [self] answer in
+                var result: QueryResult?
+                if let answer, answer.status == 200, let body = answer.body {
+                    result = QueryResult.decodeIfValid(body, with: reader)
                 }
-                pending.awaitedAnswers -= 1
-                if pending.awaitedAnswers == 0 { pending.end() }
+                add(result, toQuery: number)
             }
         }
     }
 
+    /// Adds the answer of one process to a query. A process that does not answer adds nothing.
+    private func add(_ result: QueryResult?, toQuery number: Int) {
+        guard let pending = pendingQueries[number] else { return }
+        if let result { pending.result.merge(result) }
+        pending.awaitedAnswers -= 1
+        if pending.awaitedAnswers > 0 { return }
+        pendingQueries[number] = nil
+        pending.then(pending.result)
+    }
+
+    /// Ends the client. Queries without all rows end with those that have come.
     func stop() {
         announcer.end()
         memberClient.end()
+        for pending in pendingQueries.values { pending.then(pending.result) }
+        pendingQueries = [:]
     }
 }
 
-/// The rows for one query, which arrive from one member after another. It is confined to the loop.
+/// The rows for one query, which arrive from one process after another. It is confined to the loop.
 private final class PendingQuery {
-    var result: QueryResult
-    /// The number of members that have not answered yet.
-    var awaitedAnswers = 0
-    private let then: @Sendable (QueryResult) -> Void
+    var result = QueryResult()
+    /// The number of processes that have not answered yet, with this one.
+    var awaitedAnswers: Int
+    let then: @Sendable (QueryResult) -> Void
 
-    init(result: QueryResult, then: @escaping @Sendable (QueryResult) -> Void) {
-        self.result = result
+    init(awaitedAnswers: Int, then: @escaping @Sendable (QueryResult) -> Void) {
+        self.awaitedAnswers = awaitedAnswers
         self.then = then
     }
-
-    func end() { then(result) }
 }

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import Members
@@ -8,17 +9,24 @@ internal import Telemetry
 /// through the processes that announce themselves in `members`.
 ///
 /// It can be called on any thread. `QueryClient` does the work on its loop.
-final class QueryFanOut: Sendable {
+struct QueryFanOut: Sendable {
     /// The HTTP path at which processes of the stage ask each other.
     static let path = "/parts"
 
-    private let client: LoopOwned<QueryClient>
+    let client: LoopOwned<QueryClient>
+    let localLanes: LaneReaders
+    /// The API key that asks.
+    var caller = ""
 
-    init(client: LoopOwned<QueryClient>) { self.client = client }
+    init(client: LoopOwned<QueryClient>, localLanes: LaneReaders) {
+        (self.client, self.localLanes) = (client, localLanes)
+    }
 
     /// Returns the rows of all lanes that answer in time.
     func run(_ query: LaneQuery) async -> QueryResult {
-        await withCheckedContinuation { continuation in
+        var query = query
+        query.caller = caller
+        return await withCheckedContinuation { [query] continuation in
             let isAccepted = client.execute { $0.run(query) { continuation.resume(returning: $0) } }
             if !isAccepted { continuation.resume(returning: QueryResult()) }
         }
@@ -30,8 +38,9 @@ final class QueryFanOut: Sendable {
     ///   - body: The query that another process sent, as JSON.
     ///   - then: Receives the rows, or nil if the body is not a query.
     func answerLocally(_ body: [UInt8], then: @escaping @Sendable (QueryResult?) -> Void) {
-        let isAccepted = client.execute { then($0.answerLocally(body)) }
-        if !isAccepted { then(nil) }
+        let reader = JSONReader(limits: LaneReader.jsonLimits)
+        guard let query = LaneQuery.decodeIfValid(body, with: reader) else { return then(nil) }
+        localLanes.read(query, then: then)
     }
 
     /// Returns the processes of this stage that announce themselves in `members`.

@@ -55,6 +55,13 @@ struct QueryResult: JSONRecord, Hashable {
     /// The taps between the query's times, one count fewer than there are times.
     var taps: [Int] = []
     var audit: [ListEntry<AuditEntry>] = []
+    /// The positions up to which lanes have read a list that a limit ended early. Behind the first of them the list
+    /// has gaps.
+    var cuts: [ListPosition] = []
+    /// The hour since 1970 up to which counts are complete, if a limit ended them early.
+    var cutHour: Int64?
+    /// The limit because of which rows are missing.
+    var limit: QueryLimit?
 
     init() {}
 
@@ -62,6 +69,7 @@ struct QueryResult: JSONRecord, Hashable {
     /// have the same rows.
     mutating func merge(_ other: QueryResult) {
         guard Set(lanes).isDisjoint(with: other.lanes) else { return }
+        defer { mergeCounts() }
         lanes += other.lanes
         asOf = min(asOf, other.asOf)
         tallies += other.tallies
@@ -78,15 +86,51 @@ struct QueryResult: JSONRecord, Hashable {
         while taps.count < other.taps.count { taps.append(0) }
         for index in other.taps.indices { taps[index] += other.taps[index] }
         audit += other.audit
+        cuts += other.cuts
+        cutHour = [cutHour, other.cutHour].compactMap(\.self).min()
+        limit = limit ?? other.limit
+    }
+
+    /// Adds the records of further sends. A lane counts only if it answered for all of them.
+    mutating func add(_ other: QueryResult) {
+        lanes = lanes.filter(other.lanes.contains)
+        asOf = min(asOf, other.asOf)
+        tallies += other.tallies
+        progress += other.progress
     }
 
     /// Keeps the first entries of each list, so that the rows of several lanes fit into one answer between
     /// processes.
     mutating func keepFirst(_ limit: Int, isOldestFirst: Bool) {
-        sends = QueryHandler.firstPage(of: sends, limit: limit, isOldestFirst: isOldestFirst).page
-        scopes = QueryHandler.firstPage(of: scopes, limit: limit, isOldestFirst: isOldestFirst).page
-        events = QueryHandler.firstPage(of: events, limit: limit, isOldestFirst: isOldestFirst).page
-        audit = QueryHandler.firstPage(of: audit, limit: limit, isOldestFirst: isOldestFirst).page
+        let order = ListOrder(isOldestFirst: isOldestFirst)
+        sends = order.firstPage(of: sends, cuts: cuts, limit: limit).page
+        scopes = order.firstPage(of: scopes, cuts: cuts, limit: limit).page
+        events = order.firstPage(of: events, cuts: cuts, limit: limit).page
+        audit = order.firstPage(of: audit, cuts: cuts, limit: limit).page
+    }
+
+    /// Adds up counts of the same events in several lanes, and keeps only complete hours and as many as an answer
+    /// may have.
+    private mutating func mergeCounts() {
+        if eventCounts.isEmpty { return }
+        var sums: [EventCount: Int] = [:]
+        for var count in eventCounts {
+            let number = count.count
+            count.count = 0
+            sums[count, default: 0] += number
+        }
+        eventCounts = sums.map { count, sum in
+            var count = count
+            count.count = sum
+            return count
+        }
+        if eventCounts.count > QueryLimits.bucketsMax {
+            let hours = eventCounts.map(\.hour).sorted()
+            let hour = hours[QueryLimits.bucketsMax]
+            cutHour = min(cutHour ?? hour, hour)
+            if hours[0] == hour { limit = .size }
+        }
+        if let cutHour { eventCounts.removeAll { $0.hour >= cutHour } }
     }
 
     func write(to writer: inout JSONWriter) {
@@ -134,6 +178,9 @@ struct QueryResult: JSONRecord, Hashable {
             writer.field("place", entry.position.cursor)
             writer.object("entry", record: entry.value)
         }
+        writer.list("cuts", of: cuts) { $1.value($0.cursor) }
+        writer.field("cutHour", cutHour)
+        writer.field("limit", limit?.rawValue)
     }
 
     init(from record: JSONObject) {
@@ -176,5 +223,8 @@ struct QueryResult: JSONRecord, Hashable {
         audit = record["audit"].objects {
             ListEntry(position: $0["place"].listPosition(), value: AuditEntry(from: $0["entry"].object()))
         }
+        cuts = record["cuts"].optional?.list { $0.listPosition() } ?? []
+        cutHour = (record["cutHour"].optional?.int()).map(Int64.init)
+        limit = record["limit"].optional?.choice(of: QueryLimit.self)
     }
 }

@@ -4,7 +4,7 @@ internal import Kafka
 internal import RecordFormat
 internal import Store
 
-/// The rows of `audit`: each entry, by its app and its time, newest first.
+/// The rows of `audit` and of `audit.sends`: each entry, by its app and its time, newest first.
 enum AuditRowMapping: RowMapping {
     static let schema = 1
 

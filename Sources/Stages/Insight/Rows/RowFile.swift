@@ -52,8 +52,8 @@ final class RowFile: LaneFile {
         pending.removeAll()
     }
 
-    func deleteRows(before time: Int64) throws -> Int {
-        try [RowTable.rows, .index].reduce(0) { count, table in
+    func deleteRows(before time: Int64) throws -> DeletedRows {
+        try [RowTable.rows, .index].reduce(DeletedRows()) { count, table in
             try count + sweep.deleteNextPage(of: table.rawValue, isInOrder: false, in: file, before: time)
         }
     }

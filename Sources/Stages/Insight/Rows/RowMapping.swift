@@ -25,7 +25,7 @@ extension InsightTopic {
         case .groups: GroupRowMapping.self
         case .installations: InstallationRowMapping.self
         case .timers: TimerRowMapping.self
-        case .audit: AuditRowMapping.self
+        case .audit, .auditSends: AuditRowMapping.self
         }
     }
 }

@@ -15,6 +15,8 @@ enum TimerRowMapping: RowMapping {
         guard let key = [UInt8](copying: record.key), let parts = RecordKey.split(key) else {
             return "unreadable"
         }
+        // The row remembers an answer for a repeated request. It is no timer.
+        if unsafe key.withUnsafeBytes({ unsafe ScheduleIdempotencyRow.isKey($0) }) { return "idempotency" }
         let rowKey = RowKey.joining(parts)
         guard let value = [UInt8](copying: record.value) else {
             rows.remove(rowKey, in: .rows)

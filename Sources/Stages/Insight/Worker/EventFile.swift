@@ -16,9 +16,9 @@ final class EventFile: LaneFile {
     private let database: SQLiteDatabase
     private let insertStatement: SQLiteStatement
     private let countStatement: SQLiteStatement
+    private let totalStatement: SQLiteStatement
     private let appliedStatement: SQLiteStatement
     private let deleteEventsStatement: SQLiteStatement
-    private let deleteCountsStatement: SQLiteStatement
     // The events since the last commit, and their counts. `stamp` is the time of the record.
     private var events: [(offset: Int64, stamp: Int64, event: Event)] = []
     private var counts = EventCounts()
@@ -33,10 +33,10 @@ final class EventFile: LaneFile {
             of: partition, stored: opened.openingState == .resumed ? opened.applied : nil)
         insertStatement = try database.prepare(EventSchema.insertStatement)
         countStatement = try database.prepare(EventSchema.countStatement)
+        totalStatement = try database.prepare(EventSchema.totalStatement)
         appliedStatement = try database.prepare(EventSchema.appliedStatement)
         deleteEventsStatement = try database.prepare(
             "DELETE FROM events WHERE offset IN (SELECT offset FROM events WHERE stamp < ? LIMIT ?)")
-        deleteCountsStatement = try database.prepare("DELETE FROM counts WHERE hour < ?")
     }
 
     /// The path for threads that read beside the loop.
@@ -69,6 +69,11 @@ final class EventFile: LaneFile {
                     .text(key.app), .integer(key.hour), .text(key.code.rawValue),
                     .text(key.attributesType ?? ""), .text(key.group ?? ""), .integer(Int64(count)))
             }
+            for (key, count) in counts.totals {
+                try totalStatement.run(
+                    .text(key.app), .integer(key.hour), .text(key.code.rawValue),
+                    .text(key.attributesType ?? ""), .integer(Int64(count)))
+            }
             try appliedStatement.run(
                 .integer(applied.offset), .integer(applied.completeUntil.milliseconds),
                 applied.lastRecord.map { .integer($0.offset) } ?? .null,
@@ -85,7 +90,7 @@ final class EventFile: LaneFile {
             .text(event.code.rawValue), .text(event.app), .text(event.environment?.rawValue),
             .text(event.installation), .text(event.user), .text(event.attributesType), .text(event.activity),
             .text(event.group), .text(event.tokenHash), .text(event.cause?.rawValue),
-            .text(event.scheduleID), .text(event.scheduleName))
+            .text(event.scheduleID), .text(event.scheduleName), .text(event.sendID))
     }
 
     // MARK: Counts
@@ -115,13 +120,38 @@ final class EventFile: LaneFile {
     /// The limit of events that one call deletes.
     private static let deletedMax: Int64 = 2000
 
-    func deleteRows(before time: Int64) throws -> Int {
+    func deleteRows(before time: Int64) throws -> DeletedRows {
         let events = try deleteEventsStatement.run(.integer(time), .integer(Self.deletedMax))
-        // This scans all counts, so it runs once an hour.
+        var deleted = DeletedRows(count: events, mayHaveMore: events == Int(Self.deletedMax))
+        // Counts get old once an hour.
         let hour = time / EventCounts.hourMilliseconds
-        if hour == sweptHour { return events }
-        sweptHour = hour
-        return try events + deleteCountsStatement.run(.integer(hour))
+        if hour == sweptHour { return deleted }
+        for table in EventSchema.CountTable.allCases {
+            let count = try deleteCounts(of: table, before: hour)
+            deleted = deleted + DeletedRows(count: count, mayHaveMore: count > 0)
+        }
+        if !deleted.mayHaveMore { sweptHour = hour }
+        return deleted
+    }
+
+    /// Removes some of the counts before an hour, of one app. The key of a table begins with the app and the hour, so
+    /// only old rows are read.
+    private func deleteCounts(of table: EventSchema.CountTable, before hour: Int64) throws -> Int {
+        var app = ""
+        while let next = try firstApp(of: table, after: app) {
+            app = next
+            let count = try database.prepare(table.deleteStatement).run(
+                .text(app), .integer(hour), .integer(Self.deletedMax))
+            if count > 0 { return count }
+        }
+        return 0
+    }
+
+    private func firstApp(of table: EventSchema.CountTable, after app: String) throws -> String? {
+        var next: String?
+        try database.prepare("SELECT app FROM \(table.rawValue) WHERE app > ? ORDER BY app LIMIT 1")
+            .forEachRow(values: [.text(app)]) { next = $0.text(at: 0) }
+        return next
     }
 
     // MARK: The end

@@ -13,6 +13,7 @@ extension InsightLoop {
         case .revoked, .lost:
             closeAll()
             offered = nil
+            offerProblem = nil
             try consumer.release()
         case .reachedEnd(let topicPartition, let offset):
             if let topic = topic(of: topicPartition) {
@@ -45,8 +46,7 @@ extension InsightLoop {
         }
     }
 
-    /// Notes an offered assignment. All topics have the same partitions and members, so all partitions of a
-    /// lane reach the same member.
+    /// Notes an offered assignment.
     private func recordOffer(of partitions: [TopicPartition]) {
         closeAll()
         committedOffsets = [:]
@@ -67,14 +67,11 @@ extension InsightLoop {
             return
         }
         self.offered = nil
-        for (partition, topicPartitions) in Dictionary(grouping: offered, by: \.partition) {
-            if topicPartitions.count == InsightTopic.allCases.count {
-                unopenedLanes[partition] = now
-            } else {
-                log.error(
-                    "topics are not assigned alike; check that all members run the same version",
-                    .field("partition", partition))
-            }
+        let numbers = OfferedNumbers(offered, of: InsightTopic.subscription.topics.map(layout.name))
+        for partition in numbers.complete { unopenedLanes[partition] = now }
+        offerProblem = numbers.readinessProblem
+        if let offerProblem {
+            log.error("lanes are not assigned in all topics", .field("reason", offerProblem))
         }
         log.info("lanes assigned", .field("count", unopenedLanes.count))
         onStep(.lanesAssigned)

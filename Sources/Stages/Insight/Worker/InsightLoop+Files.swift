@@ -73,6 +73,29 @@ extension InsightLoop {
         }
     }
 
+    /// Repairs a lane after an error of one of its files. If the file is full, its topic pauses, so that only this
+    /// part of the lane's history stands still.
+    func recover(_ lane: LaneFiles, from failure: LaneFileFailure, of topic: InsightTopic) {
+        if failure.isFileFull {
+            let partition = TopicPartition(layout.name(of: topic.name), lane.partition)
+            let retryAt = Instant.now().advanced(byMilliseconds: Self.fullFileMilliseconds)
+            // The file of a paused topic takes no records. Its old rows could not be deleted either.
+            if fullFiles.updateValue(retryAt, forKey: partition) != nil { return }
+            log.error(
+                "a lane's file is full; its topic pauses, and the others go on: shorten insight.keep-receipts or insight.keep-events, or use more lanes in a new installation",
+                .field("partition", partition.description), .field("reason", failure.message))
+        }
+        reopen(lane: lane.partition, after: failure)
+    }
+
+    /// Reads the topics again whose files were full long enough ago.
+    func resumeFullFiles(at now: Instant) {
+        for (partition, retryAt) in fullFiles where now >= retryAt {
+            fullFiles[partition] = nil
+            if lanes[partition.partition] != nil { endOffsets.add([partition], at: now) }
+        }
+    }
+
     /// Closes a lane's files and schedules their reopening. A damaged file is rebuilt.
     func reopen(lane partition: Int32, after failure: LaneFileFailure) {
         guard let lane = lanes.removeValue(forKey: partition) else { return }
@@ -117,6 +140,7 @@ extension InsightLoop {
         unopenedLanes = [:]
         laneProblems = [:]
         endOffsets.removeAll()
+        fullFiles = [:]
         mustStartPartitions = false
     }
 }

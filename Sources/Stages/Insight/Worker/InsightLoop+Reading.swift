@@ -23,9 +23,9 @@ extension InsightLoop {
     /// Prepares the start of one partition of an open lane: its file decides whether it continues, skips
     /// deleted records, or is rebuilt.
     private func startReading(_ topicPartition: TopicPartition, between ends: Watermarks) {
-        guard let lane = lanes[topicPartition.partition], let topic = topic(of: topicPartition) else {
-            return
-        }
+        guard let lane = lanes[topicPartition.partition], let topic = topic(of: topicPartition),
+            fullFiles[topicPartition] == nil
+        else { return }
         let position = lane.files[topic.rawValue].position
         switch position.match(ends: ends, of: topic.name, isCompacted: layout.isCompacted(topic.name)) {
         case .continues: break
@@ -56,10 +56,11 @@ extension InsightLoop {
         guard mustStartPartitions, !isOpeningLanes || now >= nextPartitionStart else { return }
         nextPartitionStart = now.advanced(byMilliseconds: Self.startIntervalMilliseconds)
         commitFiles()
-        let positions = lanes.values.flatMap(\.startPositions)
+        var offsets: [TopicPartition: Int64] = [:]
+        for lane in lanes.values { offsets.merge(lane.startOffsets) { $1 } }
         do throws(KafkaError) {
-            consumer.resume(positions.map(\.partition))
-            try consumer.startReading(at: positions)
+            consumer.resume(Array(offsets.keys))
+            try consumer.startReading(at: offsets)
             mustStartPartitions = false
         } catch {
             log.warning("lanes cannot be read now; the stage tries again", .field("error", error))

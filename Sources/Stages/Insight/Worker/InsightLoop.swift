@@ -22,6 +22,8 @@ final class InsightLoop: ThreadLoop {
     static let upkeepMilliseconds = 1000
     /// The pause after a lane's files could not be opened or written.
     static let retryMilliseconds = 1000
+    /// The pause of a topic whose file is full. Until then, old rows may have been deleted.
+    static let fullFileMilliseconds = 600_000
 
     let settings: InsightSettings
     let layout: TopicLayout
@@ -44,6 +46,8 @@ final class InsightLoop: ThreadLoop {
     var membership = Membership.joining
     /// The partitions that the group offers until they are taken over, and the time of the next attempt.
     var offered: [TopicPartition]?
+    /// The lanes of the newest offer that lack a topic, for operators.
+    var offerProblem: String?
     var nextOfferAttempt = Instant.now()
     /// The assigned lanes that are not open yet, and the times of their next attempts.
     var unopenedLanes: [Int32: Instant] = [:]
@@ -51,6 +55,8 @@ final class InsightLoop: ThreadLoop {
     var laneProblems: [Int32: String] = [:]
     /// The lanes whose files are open.
     var lanes: [Int32: LaneFiles] = [:]
+    /// The topics of lanes whose files are full, and the times at which they are read again.
+    var fullFiles: [TopicPartition: Instant] = [:]
     /// The partitions of open lanes that are not read yet, because their ends are not known.
     var endOffsets = AwaitedEnds()
     /// Whether partitions wait for the next start, and its earliest time.
@@ -65,6 +71,8 @@ final class InsightLoop: ThreadLoop {
     /// taken as the end.
     var failedAt: Instant?
     private var nextUpkeep = Instant.now()
+    /// The number of deletions of old rows, so that each begins with another lane.
+    var deletionCount: UInt = 0
 
     init(
         settings: InsightSettings, in environment: StageEnvironment, state: LoopState, log: Log,
@@ -81,11 +89,9 @@ final class InsightLoop: ThreadLoop {
         directory = environment.stateDirectory(of: InsightService.name)
         batch = RecordBatch(
             recordsMax: settings.batchRecordsMax, bytesMax: settings.batchBytesMax, countsHeaders: true)
-        let topics = InsightTopic.allCases.map { environment.layout.name(of: $0.name) }
         var options = ConsumerOptions(
-            membership: .group(
-                layout.prefix + Self.group, instanceID: environment.identity(of: InsightService.name),
-                topics: topics))
+            membership: environment.membership(
+                of: InsightService.name, in: Self.group, reading: InsightTopic.subscription))
         options.sessionMilliseconds = settings.sessionMilliseconds
         options.prefetchRecordsMax = settings.prefetchRecordsMax
         options.fetchKibibytesMax = settings.fetchKibibytesMax
@@ -183,7 +189,7 @@ final class InsightLoop: ThreadLoop {
     func commitFiles() {
         for lane in lanes.values where lane.hasUncommittedChanges {
             if let (topic, error) = commitFiles(of: lane) {
-                reopen(lane: lane.partition, after: LaneFileFailure(error: error, of: topic))
+                recover(lane, from: LaneFileFailure(error: error, of: topic), of: topic)
             } else {
                 lane.markCommitted()
                 publishAsOf(lane)
@@ -198,7 +204,8 @@ final class InsightLoop: ThreadLoop {
             switch topic {
             case .receipts: onStep(.receiptsCommitted)
             case .events: onStep(.eventsCommitted)
-            case .progress, .groups, .installations, .timers, .audit: onStep(.rowsCommitted)
+            case .progress, .groups, .installations, .timers, .audit, .auditSends:
+                onStep(.rowsCommitted)
             }
         }
         return nil

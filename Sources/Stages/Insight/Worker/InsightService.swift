@@ -11,7 +11,7 @@ package final class InsightService: Stage {
     package static let summary =
         "keeps results of sends and states of people, and answers questions about them"
     package static let fileDescriptors = StageFileDescriptors(
-        clients: 4, filesPerLane: 6, databasesPerLane: 1)
+        clients: 4, filesPerLane: 7, databasesPerLane: 1 + QueryLimits.threads)
     package static let topics: [TopicName] = InsightTopic.allCases.map(\.name) + [.members]
 
     private let settings: InsightSettings
@@ -58,6 +58,10 @@ package final class InsightService: Stage {
             throw error
         }
         queryServer.set(server)
+        PlainTextListener.warn(
+            about: settings.listen,
+            remedy: "keep the processes of insight and the gateways in a private network",
+            log: context.log)
     }
 
     /// Returns the body that a gateway would receive for a call, or nil while the stage does not run.

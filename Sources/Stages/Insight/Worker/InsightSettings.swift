@@ -1,3 +1,4 @@
+internal import Kafka
 package import Settings
 package import Store
 
@@ -26,7 +27,7 @@ package struct InsightSettings: OperatorSettings {
     package var address: HostPort?
     /// The time that a query waits for other processes. After it the answer lacks their lanes.
     package var queryMilliseconds = 2000
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     package var viewLimits = EnvironmentLimits()
 
     package init() {}
@@ -36,7 +37,7 @@ package struct InsightSettings: OperatorSettings {
         switch topic {
         case .receipts, .progress: Int64(receiptsRetentionMilliseconds)
         case .events: Int64(eventsRetentionMilliseconds)
-        case .audit: topic.ageMaxMilliseconds
+        case .audit, .auditSends: topic.ageMaxMilliseconds
         // Only erasures have a time here. They must last as long as events from before them.
         case .installations: Int64(eventsRetentionMilliseconds)
         case .groups, .timers: nil

@@ -1,3 +1,4 @@
+internal import StageSupport
 internal import Topics
 
 /// The topics of the stage, in the order of its subscription. So the topic number of a consumed record is the
@@ -10,6 +11,9 @@ enum InsightTopic: Int, CaseIterable, Sendable {
     case installations
     case timers
     case audit
+    case auditSends
+
+    static let subscription = TopicSubscription(topics: allCases.map(\.name), number: 1)
 
     var name: TopicName {
         switch self {
@@ -20,6 +24,7 @@ enum InsightTopic: Int, CaseIterable, Sendable {
         case .installations: .installations
         case .timers: .timers
         case .audit: .audit
+        case .auditSends: .auditSends
         }
     }
 
@@ -28,7 +33,7 @@ enum InsightTopic: Int, CaseIterable, Sendable {
     var ageMaxMilliseconds: Int64 {
         switch self {
         case .receipts, .progress: 7 * 86_400_000
-        case .events: 30 * 86_400_000
+        case .events, .auditSends: 30 * 86_400_000
         case .groups, .installations, .timers: TopicLayout.deleteRetentionMilliseconds - 3_600_000
         case .audit: 400 * 86_400_000
         }

@@ -2,6 +2,18 @@ internal import JSON
 internal import Kafka
 internal import Store
 
+/// The result of one step of deletion.
+struct DeletedRows: Equatable {
+    var count = 0
+    /// Whether a further step may find old rows.
+    var mayHaveMore = false
+
+    static func + (first: DeletedRows, second: DeletedRows) -> DeletedRows {
+        DeletedRows(
+            count: first.count + second.count, mayHaveMore: first.mayHaveMore || second.mayHaveMore)
+    }
+}
+
 /// The data of one topic that a lane keeps on disk: rows, and the offset up to which the topic was read. One
 /// transaction changes both. A file is used on the loop's thread only.
 ///
@@ -18,9 +30,7 @@ protocol LaneFile: AnyObject {
     /// Writes the taken records together with their offset, in one transaction.
     func commit() throws
     /// Removes some of the rows that are older than `time`.
-    ///
-    /// - Returns: The number of removed rows.
-    func deleteRows(before time: Int64) throws -> Int
+    func deleteRows(before time: Int64) throws -> DeletedRows
     func close() throws
     /// Makes the next opening start from an empty file and report the reason.
     func markUnusable(because reason: String) throws

@@ -5,6 +5,8 @@ internal import Store
 struct LaneFileFailure {
     /// The topic whose file is damaged and must be rebuilt. Nil if reopening the file can help.
     let damagedTopic: InsightTopic?
+    /// Whether the file has reached the limit of its size. Only the deletion of old rows makes room.
+    let isFileFull: Bool
     let message: String
 
     /// - Parameter topic: the topic whose file the error is about.
@@ -17,5 +19,6 @@ struct LaneFileFailure {
             default: false
             }
         damagedTopic = isCorruption ? topic : nil
+        isFileFull = if case StoreError.mapFull = error { true } else { false }
     }
 }

@@ -31,17 +31,16 @@ final class LaneFiles {
     }
 
     /// The positions of the topics whose partitions are read.
-    var startPositions: [PartitionStart] {
-        zip(files, firstOffsets).compactMap { file, low in
-            low.map {
-                PartitionStart(
-                    partition: file.position.partition, position: .offset(file.position.start(from: $0)))
-            }
+    var startOffsets: [TopicPartition: Int64] {
+        var offsets: [TopicPartition: Int64] = [:]
+        for case (let file, let low?) in zip(files, firstOffsets) {
+            offsets[file.position.partition] = file.position.start(from: low)
         }
+        return offsets
     }
 
-    /// Whether the partitions of all topics are read.
-    var isReading: Bool { !firstOffsets.contains(nil) }
+    /// Whether the partition of a topic is read.
+    func isReading(_ topic: InsightTopic) -> Bool { firstOffsets[topic.rawValue] != nil }
 
     /// Notes that a topic is read.
     ///

@@ -56,7 +56,11 @@ final class ReceiptFile: LaneFile {
     // MARK: Records
 
     func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
-        guard let json = record.value else { return "unreadable" }
+        guard let json = record.value else {
+            // A sender has taken the lane over.
+            if case .some = record.headers.last(named: TakeoverMarker.header) { return "ignored" }
+            return "unreadable"
+        }
         let receipt: Receipt
         do throws(RecordDecodingError) {
             receipt = try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
@@ -157,8 +161,8 @@ final class ReceiptFile: LaneFile {
 
     // MARK: Retention
 
-    func deleteRows(before time: Int64) throws -> Int {
-        try ReceiptTable.allCases.reduce(0) { count, table in
+    func deleteRows(before time: Int64) throws -> DeletedRows {
+        try ReceiptTable.allCases.reduce(DeletedRows()) { count, table in
             try count
                 + sweep.deleteNextPage(of: table.rawValue, isInOrder: table.isInOrder, in: file, before: time)
         }

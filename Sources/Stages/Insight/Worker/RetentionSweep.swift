@@ -8,24 +8,29 @@ struct RetentionSweep {
     /// The rows of one page.
     private static let rowsMax = 500
 
+    /// The time from the beginning of one pass through a table without order to the next. Such a pass reads every row.
+    static let passIntervalMilliseconds: Int64 = 600_000
+
     // The state of the pass through each table, by the table's name.
     /// The keys that the pass has not read yet.
     private var remainingRanges: [String: KeyRange] = [:]
     /// The time with which the current pass began.
     private var passTimes: [String: Int64] = [:]
-    /// The time for which a whole pass is over. In a lane without new records the time stands still, so
-    /// another pass would find nothing.
+    /// The time with which the last whole pass began. A later pass finds only what got old since.
     private var finishedTimes: [String: Int64] = [:]
 
     /// Deletes the old rows of the next page. After the last page of a table the next call starts again.
     ///
     /// - Parameter isInOrder: Whether the rows are nearly in time order, with the oldest first.
-    /// - Returns: The number of deleted rows.
     mutating func deleteNextPage(
         of table: String, isInOrder: Bool, in file: StateFile, before time: Int64
-    ) throws(StoreError) -> Int {
-        if finishedTimes[table] == time { return 0 }
-        if remainingRanges[table] == nil { passTimes[table] = time }
+    ) throws(StoreError) -> DeletedRows {
+        if remainingRanges[table] == nil {
+            // A pass through rows in order ends at the first young row, so it costs nothing.
+            let interval = isInOrder ? 1 : Self.passIntervalMilliseconds
+            if let finished = finishedTimes[table], time < finished + interval { return DeletedRows() }
+            passTimes[table] = time
+        }
         var oldRows = RowBatch()
         var range = remainingRanges[table] ?? .everything
         // In a table in order, the first young row ends the pass.
@@ -48,11 +53,12 @@ struct RetentionSweep {
         // A pass through a table in order begins at the first row again, because the rows before were deleted.
         remainingRanges[table] = hasMore && !isInOrder ? range : nil
         let isPassOver = !hasMore || (isInOrder && !isBeforeYoungRow)
-        if isPassOver, passTimes[table] == time { finishedTimes[table] = time }
-        if oldRows.isEmpty { return 0 }
+        if isPassOver { finishedTimes[table] = passTimes[table] }
+        let deleted = DeletedRows(count: oldRows.count, mayHaveMore: !isPassOver)
+        if oldRows.isEmpty { return deleted }
         try file.write { transaction throws(StoreError) in
             try transaction.apply(oldRows, to: file.table(named: table))
         }
-        return oldRows.count
+        return deleted
     }
 }

@@ -48,6 +48,25 @@ struct StoredReceipts: StoredReceiptRows {
         return report
     }
 
+    /// Returns the tallies of the sends that `flotilla replay resend` has made of a send's failed jobs. Their ids are
+    /// the send's id, a dot, and the name of the call.
+    func repetitions(
+        of send: String, app: String, max: Int
+    ) throws(StoreError) -> [(key: SendTally.Key, tally: SendTally)] {
+        var range = KeyRange(prefix: Array(app.utf8) + [0] + Array(send.utf8) + [UInt8(ascii: ".")])
+        var found: [(key: SendTally.Key, tally: SendTally)] = []
+        _ = try environment.read { view throws(StoreError) in
+            try view.readPage(of: table(.tallies), range: &range, rowsMax: max) { key, stored in
+                guard RowChecksum.isValid(key: key, stored: stored), let tallyKey = SendTally.Key(key),
+                    let tally = try? self.tally(
+                        in: stored.extracting(droppingFirst: min(RowChecksum.byteCount, stored.count)))
+                else { return }
+                found.append((tallyKey, tally))
+            }
+        }
+        return found
+    }
+
     private func table(_ table: ReceiptTable) -> Table { environment.table(named: table.rawValue) }
 
     private var unreadableRow: StoreError {

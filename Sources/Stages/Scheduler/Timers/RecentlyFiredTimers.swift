@@ -71,7 +71,6 @@ extension ScheduleCommand.TimerSelection {
         case .activity(let name): activity.map { name.isExactlyEqual(to: $0) } ?? false
         case .id(let name): name.isExactlyEqual(to: id)
         case .send(let name): name.isExactlyEqual(to: send)
-        case .everything: true
         }
     }
 }

@@ -24,11 +24,12 @@ package struct TimerCommands: Sendable {
         package enum Outcome: String, Sendable, CaseIterable {
             case scheduled, replaced, repeated, conflict, refused
             case cancelled = "canceled"
+            case erased
             case listed
         }
 
         package var outcome: Outcome
-        package var answer: ScheduleReply.Outcome
+        package var answer: GatewayReply.Outcome
         /// Reports about sends that will not fire.
         package var progress: [ProgressRecord] = []
     }
@@ -57,7 +58,9 @@ package struct TimerCommands: Sendable {
         case .schedule(let schedule):
             return try setTimer(for: schedule, of: command, stamp: stamp, offset: offset, in: &table)
         case .cancel(let selection): return try cancel(selection, of: command, stamp: stamp, in: &table)
-        case .list(let countMax): return try list(command, countMax: countMax, in: &table)
+        case .erase: return try erase(command, stamp: stamp, in: &table)
+        case .list(let countMax, let position):
+            return try list(command, countMax: countMax, after: position, in: &table)
         }
     }
 
@@ -87,7 +90,7 @@ package struct TimerCommands: Sendable {
             )
         }
         table.set(row)
-        let answer = ScheduleReply.ScheduledTimer(
+        let answer = GatewayReply.ScheduledTimer(
             id: schedule.id, dueAt: row.dueAt, send: row.send.id, isReplacement: older != nil)
         if let idempotencyKey, let idempotency = schedule.idempotency {
             let idempotencyRow = ScheduleIdempotencyRow(
@@ -131,7 +134,8 @@ package struct TimerCommands: Sendable {
         case .isNew: return nil
         case .repeats(let first):
             return Decision(outcome: .repeated, answer: .scheduled(first.scheduledTimer))
-        case .conflicts: return Decision(outcome: .conflict, answer: .conflict)
+        case .conflicts(let first):
+            return Decision(outcome: .conflict, answer: .conflict(send: first.scheduledTimer.send))
         }
     }
 
@@ -144,8 +148,8 @@ package struct TimerCommands: Sendable {
         in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
         let selected = try table.timers(of: command.owner, app: command.app).filter { row in
-            // The automatic end of a group has no id, and only a cancel of everything selects it.
-            guard let id = row.id else { return selection == .everything }
+            // The automatic end of a group has no id. A cancel does not select it.
+            guard let id = row.id else { return false }
             return selection.selects(id: id, activity: row.activity, send: row.send.id)
         }
         for row in selected { table.remove(row) }
@@ -156,14 +160,34 @@ package struct TimerCommands: Sendable {
             progress: selected.map { $0.progress(.cancelled, at: stamp) })
     }
 
+    // MARK: Erase
+
+    /// Deletes the user's timers, and takes the user out of the audiences of all other timers.
+    private func erase(
+        _ command: ScheduleCommand, stamp: Int64, in table: inout some TimerTable
+    ) throws(StoreError) -> Decision {
+        var deleted = try table.timers(of: command.owner, app: command.app)
+        if case .recipient(.user(let user)) = command.owner {
+            for var row in try table.timers(naming: user, app: command.app) {
+                if row.send.removeFromAudience(user) { table.set(row) } else { deleted.append(row) }
+            }
+        }
+        for row in deleted { table.remove(row) }
+        return Decision(
+            outcome: .erased, answer: .cancelled(deleted.count, tooLate: 0),
+            progress: deleted.map { $0.progress(.cancelled, at: stamp) })
+    }
+
     // MARK: List
 
-    /// Lists the first timers of the owner, in due order.
+    /// Lists timers of the owner in due order, from the first or from a position on.
     private func list(
-        _ command: ScheduleCommand, countMax: Int, in table: inout some TimerTable
+        _ command: ScheduleCommand, countMax: Int, after position: TimerPosition?,
+        in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
         let timers = try table.timers(of: command.owner, app: command.app).compactMap(\.listing)
-            .sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
+            .filter { timer in position.map { $0 < timer.position } ?? true }
+            .sorted { $0.position < $1.position }
         let listed = Array(timers.prefix(countMax))
         return Decision(
             outcome: .listed, answer: .listed(listed, isComplete: listed.count == timers.count))
@@ -188,6 +212,23 @@ package struct TimerCommands: Sendable {
 extension TimerCommands.Decision {
     fileprivate static func refused(reason: String) -> Self {
         TimerCommands.Decision(outcome: .refused, answer: .refused(reason))
+    }
+}
+
+extension Send {
+    /// Whether the audience names the user.
+    func names(_ user: String) -> Bool {
+        guard case .users(let users) = audience else { return false }
+        return users.contains { $0.isExactlyEqual(to: user) }
+    }
+
+    /// Takes a user out of the audience. Returns false, without a change, if it is the only user.
+    fileprivate mutating func removeFromAudience(_ user: String) -> Bool {
+        guard case .users(let users) = audience else { return true }
+        let others = users.filter { !$0.isExactlyEqual(to: user) }
+        if others.isEmpty { return false }
+        audience = .users(others)
+        return true
     }
 }
 
@@ -216,9 +257,9 @@ extension AutomaticEnd {
 
 extension TimerRow {
     /// The timer in the answer to a list command. Nil for the automatic end of a group, which has no id.
-    fileprivate var listing: ScheduleReply.ListedTimer? {
+    fileprivate var listing: GatewayReply.ListedTimer? {
         id.map {
-            ScheduleReply.ListedTimer(
+            GatewayReply.ListedTimer(
                 id: $0, name: name, activity: activity, dueAt: dueAt, send: send.id, event: send.content.event
             )
         }

@@ -20,4 +20,15 @@ extension TimerRow {
         send.acceptedAt = dueAt
         return .fires(send)
     }
+
+    /// Returns the record that names the schedule behind the send, for the attribution of taps. Nil for the automatic
+    /// end of a group, which has no schedule.
+    ///
+    /// - Parameter time: the time of the firing, in milliseconds since 1970.
+    func firedProgress(of send: Send, at time: Int64) -> ProgressRecord? {
+        guard let id, let key = send.scopeKey else { return nil }
+        return ProgressRecord(
+            send: send.id, key: key, isDryRun: send.isDryRun, acceptedAt: send.acceptedAt, writtenAt: time,
+            part: .schedule(ProgressRecord.FiredSchedule(id: id, name: name)))
+    }
 }

@@ -6,6 +6,8 @@ package import Store
 package protocol TimerTable {
     /// Returns all timers of an owner, in no order.
     mutating func timers(of owner: ScheduleOwner, app: String) throws(StoreError) -> [TimerRow]
+    /// Returns all timers of other owners whose sends name the user, in no order.
+    mutating func timers(naming user: String, app: String) throws(StoreError) -> [TimerRow]
     mutating func idempotencyRow(for key: [UInt8]) throws(StoreError) -> ScheduleIdempotencyRow?
     /// Sets a timer. The owner's timers must have been read before.
     mutating func set(_ row: TimerRow)

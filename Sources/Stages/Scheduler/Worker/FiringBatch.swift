@@ -47,6 +47,7 @@ struct FiringBatch {
             switch row.outcome(at: time) {
             case .fires(let send):
                 output.add(send)
+                if let progress = row.firedProgress(of: send, at: time) { output.add(progress) }
                 fired.append((rows.partition, row.dueAt, RecentlyFiredTimers.Timer(row)))
             case .expires:
                 output.add(row.progress(.expired, at: time))

@@ -129,7 +129,10 @@ extension SchedulerDecider {
         switch order {
         // A time probe is about no owner.
         case .request(.timeProbe): return
-        case .request(.command(let command)): key = command.key
+        case .request(.command(let command)):
+            // Every partition has timers that can name an erased user.
+            if command.action == .erase { return }
+            key = command.key
         case .end(let end): key = end.key
         }
         let rightPartition = partitioner.partition(of: key)

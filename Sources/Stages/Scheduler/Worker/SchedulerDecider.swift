@@ -69,7 +69,7 @@ final class SchedulerDecider: RecordDecider {
         view.derive = writeDueRow
         var configuration = LoopConfiguration(
             stage: SchedulerService.name, group: "scheduler", inputName: "orders",
-            topics: SchedulerInputTopic.allCases.map(\.name),
+            subscription: SchedulerInputTopic.subscription,
             outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic), view: view)
         configuration.batchRecordsMax = settings.batchOrdersMax
         configuration.batchBytesMax = settings.batchBytesMax

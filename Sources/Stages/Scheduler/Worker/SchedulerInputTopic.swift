@@ -1,9 +1,12 @@
+internal import StageSupport
 internal import Topics
 
 /// The topics that the scheduler reads, in the order of its subscription.
 enum SchedulerInputTopic: CaseIterable {
     case schedules
     case automaticEnds
+
+    static let subscription = TopicSubscription(topics: allCases.map(\.name))
 
     var name: TopicName { self == .schedules ? .schedules : .schedulesAuto }
 

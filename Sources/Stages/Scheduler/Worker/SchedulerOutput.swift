@@ -99,7 +99,7 @@ struct SchedulerOutput: ~Copyable {
             value: records.encode(send))
     }
 
-    /// Adds a report about a send that will not fire.
+    /// Adds a report about a send: that it will not fire, or which schedule has fired it.
     mutating func add(_ progress: ProgressRecord) {
         let key = RecordKey.join(progress.send)
         records.add(
@@ -108,9 +108,9 @@ struct SchedulerOutput: ~Copyable {
     }
 
     /// Adds a reply. If the partition does not exist, no gateway waits there and the reply is dropped.
-    mutating func add(_ answer: ScheduleReply.Outcome, to replyTo: ScheduleCommand.ReplyAddress) {
+    mutating func add(_ answer: GatewayReply.Outcome, to replyTo: ReplyAddress) {
         guard Int(replyTo.partition) < replyPartitionCount else { return }
-        let reply = ScheduleReply(request: replyTo.request, outcome: answer)
+        let reply = GatewayReply(request: replyTo.request, outcome: answer)
         records.add(
             to: OutputTopic.replies.rawValue, partition: replyTo.partition,
             key: RecordKey.join(replyTo.request),

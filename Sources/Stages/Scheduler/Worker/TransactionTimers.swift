@@ -1,3 +1,4 @@
+internal import Identifiers
 internal import RecordFormat
 internal import Schedules
 internal import Sends
@@ -44,6 +45,22 @@ final class TransactionTimers: TimerTable {
             timerKeysByOwner[prefix] = try loadTimers(withPrefix: prefix)
         }
         return timerKeysByOwner[prefix, default: []].compactMap { timers[$0]?.row }
+    }
+
+    func timers(naming user: String, app: String) throws(StoreError) -> [TimerRow] {
+        var owners: Set<ScheduleOwner> = []
+        for (_, loaded) in timers {
+            if let row = loaded.row, row.app == app, row.send.names(user) { owners.insert(row.owner) }
+        }
+        try committed.readRows(
+            withPrefix: RecordKey.join(app, ""), unread: unreadTimers.keys(ofApp: app),
+            pageRows: Self.pageRows
+        ) { (_, row: TimerRow?) in
+            if let row, row.send.names(user) { owners.insert(row.owner) }
+        }
+        var rows: [TimerRow] = []
+        for owner in owners { rows += try timers(of: owner, app: app).filter { $0.send.names(user) } }
+        return rows
     }
 
     private func loadTimers(withPrefix prefix: HashedKey) throws(StoreError) -> Set<HashedKey> {

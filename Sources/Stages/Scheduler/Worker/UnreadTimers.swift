@@ -1,3 +1,4 @@
+internal import Identifiers
 internal import StageSupport
 
 /// The keys of committed timers that the view may not have read yet, by owner. Without them, a lookup of an owner's
@@ -17,6 +18,12 @@ struct UnreadTimers {
 
     /// - Parameter prefix: the prefix of the owner's keys, such as `app/owner/`.
     subscript(prefix: HashedKey) -> Set<HashedKey> { keysByOwner[prefix] ?? [] }
+
+    /// Returns the keys of all owners of an app.
+    func keys(ofApp app: String) -> [HashedKey] {
+        let prefix = RecordKey.join(app, "")
+        return keysByOwner.flatMap { $0.key.bytes.starts(with: prefix) ? Array($0.value) : [] }
+    }
 
     /// Forgets the keys that the view has now.
     ///

@@ -71,6 +71,7 @@ extension DeliveryPlan {
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
             return .endSheet(.final(.superseded, status: nil, reason: staleness.rawValue))
         }
+        if erasures.isErased(sheet, line: line) { return .endLine(Self.erasedOutcome) }
         if versions.isOutdated(sheet, line: line) {
             return .endLine(.final(.superseded, status: nil, reason: Staleness.newer.rawValue))
         }

@@ -1,3 +1,4 @@
+internal import StageSupport
 package import Topics
 
 /// A topic from which a sender takes jobs. A lane is one partition of each of them.
@@ -6,6 +7,8 @@ package enum JobTopic: Int, Sendable, CaseIterable {
     case normal
     case later5s
     case later2m
+
+    static let subscription = TopicSubscription(topics: allCases.map(\.topic))
 
     package var topic: TopicName {
         switch self {

@@ -57,8 +57,9 @@ extension Lane {
         var windowEnd = max(partition.windowEnd, partition.earlierWindowEnd)
         // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them begin.
         if phase.waitsForEarlierOwner { windowEnd = max(windowEnd, partition.earlierWindowEnd + window) }
+        // While an earlier owner may have pushes in flight, the next owner has to wait for it too, even if it is us.
         return CommitMetadata(
             receiptsFrom: receiptsFrom, window: max(window, windowEnd - partition.tracker.offsetToCommit),
-            endedAt: hasNothingInFlight && isSettled ? receiptsEnd : nil)
+            endedAt: hasNothingInFlight && isSettled ? receiptsEnd : nil, owner: isSettled ? owner : nil)
     }
 }

@@ -6,16 +6,18 @@ internal import Lifecycle
 /// sheets refer to it.
 ///
 /// A lane is taken over in phases (`LanePhase`):
-/// 1. `readingReceipts`: the receipts of earlier owners are read into the ledger.
+/// 1. `readingReceipts`: the receipts of earlier owners are read into the ledger, up to a marker that we write.
 /// 2. `settling`: an earlier owner may still push, so the sheets that it may have begun wait until its pushes have
 ///    ended.
-/// 3. `rereadingReceipts`: the receipts that it wrote in that time are read.
+/// 3. `rereadingReceipts`: the receipts that it wrote in that time are read, up to another marker.
 /// 4. `open`: all sheets may begin.
 ///
 /// Without such an owner, `open` follows phase 1. From phase 2 on, other sheets begin, but only within a window that
 /// committed metadata names. So the next owner knows which sheets may have been begun.
 final class Lane {
     let number: Int32
+    /// The number of this process's loop as an owner of lanes.
+    let owner: UInt64
     var phase = LanePhase.readingReceipts
     private var partitions: [LanePartition]
     /// Receipts about jobs that an earlier owner may have begun, or that have a duplicate.
@@ -27,6 +29,10 @@ final class Lane {
     private(set) var receiptsReadUntil: Int64 = 0
     /// Whether `receipts` had records at or after the offset in the earlier owner's metadata.
     private var hasFoundReceipts = false
+    /// Whether `receipts` had the marker of another owner at or after that offset.
+    private var hasFoundOtherOwner = false
+    /// The offsets of the newest markers that were read, without a receipt between them.
+    private var lastMarkers: Range<Int64> = 0..<0
     /// Sheets within the window that wait until the earlier owner's pushes have ended.
     private var sheetsAwaitingEarlierOwner: [Sheet] = []
     /// Number of sheets in hand.
@@ -35,8 +41,9 @@ final class Lane {
     /// Number of records without acknowledgement.
     var recordsBeingWritten = 0
 
-    init(_ start: LaneStart, window: Int64, ledgerSheetsMax: Int) {
+    init(_ start: LaneStart, owner: UInt64, window: Int64, ledgerSheetsMax: Int) {
         number = start.lane
+        self.owner = owner
         partitions = zip(start.partitions, JobTopic.allCases).map {
             LanePartition($0, of: $1, window: window)
         }
@@ -83,16 +90,30 @@ final class Lane {
         receiptsReadUntil = max(receiptsReadUntil, end)
     }
 
-    /// Notes a receipt of ours that is stored.
+    /// Takes over the marker of an owner, perhaps of ourselves.
+    func takeOver(_ marker: TakeoverMarker, at offset: Int64) {
+        if marker.owner != owner { hasFoundOtherOwner = true }
+        let start = lastMarkers.upperBound == offset ? lastMarkers.lowerBound : offset
+        lastMarkers = start..<offset + 1
+    }
+
+    /// Notes a receipt or a marker of ours that is stored.
     func noteStoredReceipt(at offset: Int64) { receiptsEnd = max(receiptsEnd, offset + 1) }
 
-    /// Returns whether an earlier owner may still have pushes in flight, given the end of `receipts`.
+    /// Returns whether another owner may still have pushes in flight, given the end of `receipts` before our marker.
+    ///
+    /// If our own metadata is the newest and no other owner has left a marker since, the lane was not assigned to
+    /// another process. Our own pushes have ended, because the takeover waits for them (`LanePhase.awaitingOrphan`).
     func isUnsettled(endingAt end: Int64) -> Bool {
         partitions.contains { partition in
-            // Without metadata, only receipts show that there was an earlier owner.
+            // Without metadata, only receipts show that there was an earlier owner that pushed.
             guard let metadata = partition.earlierMetadata else { return hasFoundReceipts }
+            if metadata.owner == owner, !hasFoundOtherOwner { return false }
             // An owner that ended in order committed the end of `receipts`. Any receipt behind it is of another owner.
-            return metadata.endedAt != end
+            // A marker is not: its owner commits metadata before its first push.
+            guard let endedAt = metadata.endedAt else { return true }
+            let outcomesEnd = lastMarkers.upperBound == end ? lastMarkers.lowerBound : end
+            return !(outcomesEnd...end).contains(endedAt)
         }
     }
 

@@ -10,6 +10,8 @@ internal import Lifecycle
 /// finds in committed metadata: in ours, or in the earlier owner's.
 struct LaneOwnership {
     let limits: SenderLimits
+    /// The number of this loop in markers and metadata.
+    let owner: UInt64
     /// The owned lanes, by number.
     var lanes: [Int32: Lane] = [:]
     var orphans: [Lane] = []
@@ -32,7 +34,7 @@ struct LaneOwnership {
     /// Deadline for giving the partitions back; nil unless the group has asked for them.
     var releaseBy: Instant?
 
-    init(_ limits: SenderLimits) { self.limits = limits }
+    init(_ limits: SenderLimits, owner: UInt64) { (self.limits, self.owner) = (limits, owner) }
 
     var count: Int { lanes.count }
     /// Number of lanes that may not push yet.
@@ -68,7 +70,8 @@ struct LaneOwnership {
         releaseBy = nil
         pausing.noteChange()
         for start in starts {
-            let lane = Lane(start, window: limits.window, ledgerSheetsMax: limits.ledgerSheetsMax)
+            let lane = Lane(
+                start, owner: owner, window: limits.window, ledgerSheetsMax: limits.ledgerSheetsMax)
             lanes[start.lane] = lane
             if orphans.contains(where: { $0.number == start.lane }) {
                 lane.phase = .awaitingOrphan
@@ -86,8 +89,17 @@ struct LaneOwnership {
     /// Takes over a receipt that was read for a lane.
     func takeOver(_ receipt: Receipt, lane number: Int32) { lanes[number]?.takeOver(receipt) }
 
-    /// Handles the end of a read of `receipts`: all records below the end at the time of the request were read.
-    /// Returns the sheets that begin.
+    /// Takes over a marker that was read for a lane.
+    func takeOver(_ marker: TakeoverMarker, lane number: Int32, at offset: Int64) {
+        lanes[number]?.takeOver(marker, at: offset)
+    }
+
+    /// Notes that our marker for a read of a lane's receipts is stored.
+    func takeoverMarkerIsStored(lane number: Int32, at offset: Int64) {
+        lanes[number]?.noteStoredReceipt(at: offset)
+    }
+
+    /// Handles the end of a read of `receipts`: all records below our marker were read. Returns the sheets that begin.
     mutating func receiptsWereRead(
         lane number: Int32, until: Int64, at now: Instant, into actions: inout DeliveryActions
     ) -> [Sheet] {

@@ -1,7 +1,7 @@
-/// The ranges of `receipts` that a reader still has to read, one for each lane. A lane first waits until the cluster
-/// reports the end of its receipts, and is then read up to it.
+/// The ranges of `receipts` that a reader still has to read, one for each lane. A lane first waits until the cluster has
+/// stored our marker in its receipts, and is then read up to it.
 ///
-/// The plan does no I/O: `ReceiptsReader` asks the cluster for ends, and reports the records and ends of its consumer.
+/// The plan does no I/O: `ReceiptsReader` reports the offsets of markers, and the records and ends of its consumer.
 package struct ReceiptReadPlan: Sendable {
     package struct ReadPosition: Sendable, Hashable {
         package let lane: Int32
@@ -11,39 +11,32 @@ package struct ReceiptReadPlan: Sendable {
     private struct ReadRange {
         /// The offset of the next record.
         var next: Int64
+        /// The offset of our marker.
         let end: Int64
     }
 
-    /// The first offsets of lanes whose end is unknown, by lane.
+    /// The first offsets of lanes whose marker is not stored yet, by lane.
     private var firstOffsets: [Int32: Int64] = [:]
-    /// The ranges of lanes whose end is known, by lane.
+    /// The ranges of lanes whose marker is stored, by lane.
     private var ranges: [Int32: ReadRange] = [:]
 
     package init() {}
 
     package var isIdle: Bool { firstOffsets.isEmpty && ranges.isEmpty }
 
-    /// Plans to read a lane from an offset to its present end. An earlier plan for the lane is forgotten.
+    /// Plans to read a lane from an offset to a marker that is not stored yet. An earlier plan for the lane is forgotten.
     package mutating func planRead(lane: Int32, from offset: Int64) {
         firstOffsets[lane] = offset
         ranges[lane] = nil
     }
 
-    /// The lanes for which the reader has to ask for the end.
-    package var lanesWithoutEnd: [Int32] { firstOffsets.keys.sorted() }
+    /// The lanes whose marker is not stored yet.
+    package var lanesWithoutMarker: [Int32] { firstOffsets.keys.sorted() }
 
-    /// Notes that the next receipt of a lane was deleted. The lane waits for its end again, and continues at the first
-    /// receipt that exists. Returns false if the lane is not being read.
-    package mutating func receiptsWereDeleted(lane: Int32) -> Bool {
-        guard let range = ranges.removeValue(forKey: lane) else { return false }
-        firstOffsets[lane] = range.next
-        return true
-    }
-
-    /// Begins to read a lane after the cluster has reported the lowest and the highest offset of its receipts.
-    package mutating func begin(lane: Int32, low: Int64, high: Int64) {
+    /// Begins to read a lane after the cluster has stored our marker.
+    package mutating func begin(lane: Int32, markerAt offset: Int64) {
         guard let from = firstOffsets.removeValue(forKey: lane) else { return }
-        ranges[lane] = ReadRange(next: max(from, low), end: high)
+        ranges[lane] = ReadRange(next: from, end: offset)
     }
 
     /// The positions at which the consumer reads.
@@ -55,11 +48,9 @@ package struct ReceiptReadPlan: Sendable {
     /// Returns whether a record is part of the range and new, and notes that it was read. A consumer that seeks back
     /// reports some records twice.
     package mutating func accepts(lane: Int32, at offset: Int64) -> Bool {
-        guard let range = ranges[lane], offset >= range.next, offset < range.end else {
-            return false
-        }
+        guard let range = ranges[lane], offset >= range.next else { return false }
         ranges[lane]?.next = offset + 1
-        return true
+        return offset < range.end
     }
 
     /// Notes that the consumer has read all records of a lane below an offset. The last offsets may have no

@@ -7,7 +7,7 @@ internal import Topics
 
 // The jobs of the group's lanes, and the events of the group: it offers lanes, revokes them, and answers commits.
 extension SenderLoop {
-    /// Limit of the last commit before the lanes are given back: a fifth of the default session.
+    /// Limit of the last commit before the lanes are given back: a ninth of the default session.
     private static let lastCommitMilliseconds = 2_000
     /// Pause before the committed offsets of an offer are asked for again.
     private static let offerRetryMilliseconds = 500
@@ -106,8 +106,8 @@ extension SenderLoop {
     private func assign(
         _ partitions: [TopicPartition], from committed: [CommittedOffset]
     ) throws(KafkaError) {
-        let offer = laneOffer(committed)
-        let starts = offer.starts
+        let numbers = OfferedNumbers(partitions, of: JobTopic.subscription.topics.map(layout.name))
+        let starts = laneStarts(of: numbers.complete, from: committed)
         try consumer.assign(
             startingAt: committed.map(\.partition).compactMap { partition in
                 guard let topic = topics[partition.topic], let lane = starts[partition.partition] else {
@@ -118,33 +118,34 @@ extension SenderLoop {
             })
         consumer.pause(partitions)
         offeredPartitions = nil
-        unreadablePartitions = []
+        unreadablePartitions = numbers.readinessProblem.map { [$0] } ?? []
         partitionsOutOfRange = [:]
         partitionsWithoutOffset = Set(committed.filter { $0.offset == nil }.map(\.partition))
-        for (topic, lanes) in offer.lanesWithout { reportMissing(topic, in: lanes) }
+        if let problem = numbers.readinessProblem {
+            log.error("lanes are not assigned in all topics", .field("reason", problem))
+        }
         plan.assigned(starts.keys.sorted().compactMap { starts[$0] })
         log.info("lanes assigned", .field("count", starts.count))
     }
 
-    private func reportMissing(_ topic: JobTopic, in lanes: Int) {
-        let name = layout.name(of: topic.topic)
-        unreadablePartitions.append("\(name) was not offered for \(lanes) lanes")
-        log.error(
-            "lanes wait: the group offers them without a partition of a topic; check that the topic exists",
-            .field("topic", name), .field("lanes", lanes))
-    }
-
-    /// Returns the offered lanes. A partition without a committed offset begins at 0. If its first record lies behind
-    /// that, the consumer reports the offset as out of range, and the partition continues at its first record.
-    private func laneOffer(_ committed: [CommittedOffset]) -> LaneOffer {
-        var partitions: [Int32: [JobTopic: LanePartitionStart]] = [:]
+    /// Returns the starts of lanes, by number. A partition without a committed offset begins at 0. If its first record
+    /// lies behind that, the consumer reports the offset as out of range, and the partition continues at its first
+    /// record.
+    private func laneStarts(
+        of lanes: [Int32], from committed: [CommittedOffset]
+    ) -> [Int32: LaneStart] {
+        let beginning = LanePartitionStart(base: 0, metadata: nil)
+        var starts: [Int32: LaneStart] = [:]
+        for lane in lanes {
+            starts[lane] = LaneStart(lane: lane, partitions: JobTopic.allCases.map { _ in beginning })
+        }
         for start in committed {
             guard let topic = topics[start.partition.topic] else { continue }
-            let metadata = start.offset == nil ? nil : CommitMetadata(text: start.metadata)
-            partitions[start.partition.partition, default: [:]][topic] = LanePartitionStart(
-                base: start.offset ?? 0, metadata: metadata)
+            guard let offset = start.offset else { continue }
+            starts[start.partition.partition]?.partitions[topic.rawValue] = LanePartitionStart(
+                base: offset, metadata: CommitMetadata(text: start.metadata))
         }
-        return LaneOffer(partitions)
+        return starts
     }
 
     // MARK: Commits
@@ -187,6 +188,7 @@ extension SenderLoop {
     /// Gives the partitions back, because the plan has given up all lanes.
     func giveBackPartitions() throws {
         receipts.stop()
+        markers.removeAll()
         if isStopping { return finish() }
         try consumer.release()
     }

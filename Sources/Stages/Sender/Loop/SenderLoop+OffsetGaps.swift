@@ -50,14 +50,13 @@ extension SenderLoop {
     /// Starts to read all partitions again, each from the position in the plan. A partition that was out of range
     /// continues.
     private func restartReading() {
-        let starts = consumer.partitions.compactMap { partition -> PartitionStart? in
-            guard let topic = topics[partition.topic],
-                let position = plan.position(of: topic, lane: partition.partition)
-            else { return nil }
-            return PartitionStart(partition: partition, position: .offset(position))
+        var offsets: [TopicPartition: Int64] = [:]
+        for partition in consumer.partitions {
+            guard let topic = topics[partition.topic] else { continue }
+            offsets[partition] = plan.position(of: topic, lane: partition.partition)
         }
         do throws(KafkaError) {
-            try consumer.startReading(at: starts)
+            try consumer.startReading(at: offsets)
         } catch {
             // The membership has ended. The lanes are lost, and the group assigns new ones.
             log.warning("partitions of jobs cannot be read on now", .field("error", error))

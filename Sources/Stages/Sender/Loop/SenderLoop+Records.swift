@@ -10,14 +10,25 @@ extension SenderLoop {
     /// Reports to the plan which records are stored, and which have to be written again.
     func reportDeliveries() throws {
         var time = time
+        var storedMarkers: [(tag: UInt64, offset: Int64?)] = []
+        var failedMarkers: [UInt64] = []
         writer.reportDeliveries(
             stamped: {
                 shared.stored($0, at: loop.now)
                 hasStoredRecord = true
                 time = self.time
             },
-            stored: { plan.stored($0, offset: $1, at: time) },
-            failed: { plan.writeFailed($0) })
+            stored: { tag, offset in
+                if TakeoverMarkers.isTagOfMarker(tag) { return storedMarkers.append((tag, offset)) }
+                plan.stored(tag, offset: offset, at: time)
+            },
+            failed: { tag in
+                if TakeoverMarkers.isTagOfMarker(tag) { return failedMarkers.append(tag) }
+                plan.writeFailed(tag)
+            })
+        for (tag, offset) in storedMarkers { markerIsStored(tag, at: offset) }
+        for tag in failedMarkers { markerHasFailed(tag) }
+        writeMarkers()
         retryRefusedRecords(at: time.now)
         if writer.hasFailed {
             log.warning("the producer failed; the sender makes a new one")
@@ -47,5 +58,29 @@ extension SenderLoop {
         wakeups?.deliveries = WakeupSignal(of: writer.descriptor, for: self)
         try wakeups?.deliveries.register(on: loop)
         plan.allWritesFailed()
+        markers.markAllFailed()
+    }
+
+    // MARK: Takeover markers
+
+    /// Writes the markers that are due.
+    func writeMarkers() {
+        markers.writeDue(at: loop.now) { lane, tag in
+            writer.write(plan.takeoverMarker, inLane: lane, tag: tag)
+        }
+    }
+
+    private func markerIsStored(_ tag: UInt64, at offset: Int64?) {
+        guard let lane = markers.markStored(tag, at: offset), let offset else { return }
+        plan.takeoverMarkerIsStored(lane: lane, at: offset)
+        receipts.begin(lane: lane, markerAt: offset)
+        wakeups?.receipts.raise()
+    }
+
+    private func markerHasFailed(_ tag: UInt64) {
+        guard let lane = markers.markFailed(tag, at: loop.now) else { return }
+        log.warning(
+            "the marker of a takeover cannot be written to receipts now; the lane waits",
+            .field("lane", lane))
     }
 }

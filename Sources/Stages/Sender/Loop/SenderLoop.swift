@@ -38,6 +38,8 @@ final class SenderLoop: IterationHook {
     let receipts: ReceiptsReader
     let superseded: SupersededReader
     let writer: SenderWriter
+    /// The markers up to which `receipts` reads lanes.
+    var markers = TakeoverMarkers()
     /// The connections to APNs; nil after the end.
     var client: APNsClient?
     let receiver = OutcomeReceiver()
@@ -135,15 +137,14 @@ final class SenderLoop: IterationHook {
         let kafka = environment.cluster.settings
         let (log, registry) = (context.log, context.metrics)
         let groupOptions = settings.options(
-            .group(
-                layout.prefix + Self.group,
-                instanceID: environment.identity(of: SenderService.name, loop: number),
-                topics: JobTopic.allCases.map { layout.name(of: $0.topic) }))
+            environment.membership(
+                of: SenderService.name, loop: number, in: Self.group, reading: JobTopic.subscription))
         consumer = try Consumer(
             settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log, metrics: registry
         )
         receipts = ReceiptsReader(
-            try environment.cluster.makeReader(of: layout.name(of: .receipts), log: log, metrics: registry),
+            try environment.cluster.makeReader(
+                of: layout.name(of: .receipts), outOfRange: .earliest, log: log, metrics: registry),
             log: log)
         superseded = SupersededReader(
             try environment.cluster.makeReader(
@@ -205,14 +206,22 @@ final class SenderLoop: IterationHook {
         let pollsAll = time.now >= nextPoll
         if pollsAll { nextPoll = time.now.advanced(byMilliseconds: Self.pollMilliseconds) }
         if wakeups.superseded.take() || pollsAll {
-            if try superseded.poll({ plan.superseded($0, at: time) }) { wakeups.superseded.raise() }
+            let hasMore = try superseded.poll { record in
+                switch record {
+                case .versions(let versions): plan.superseded(versions, at: time)
+                case .erasure(let erasure, let erasedAt):
+                    plan.erased(erasure, erasedAt: erasedAt, at: time)
+                }
+            }
+            if hasMore { wakeups.superseded.raise() }
             if superseded.isComplete { plan.supersededIsRead() }
         }
         if wakeups.jobs.take() || pollsAll { try pollJobs() }
         seek()
         if wakeups.receipts.take() || pollsAll {
             let hasMore = try receipts.poll(
-                at: time.now, { plan.receiptWasRead($0, lane: $1) },
+                receipt: { plan.receiptWasRead($0, lane: $1) },
+                marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
                 end: { plan.receiptsWereRead(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
@@ -266,8 +275,11 @@ final class SenderLoop: IterationHook {
         if !actions.withdrawals.isEmpty { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
         for token in actions.provenTokens { report(token) }
-        for read in actions.reads { receipts.read(lane: read.lane, from: read.from) }
-        if !actions.reads.isEmpty { wakeups?.receipts.raise() }
+        for read in actions.reads {
+            receipts.read(lane: read.lane, from: read.from)
+            markers.request(inLane: read.lane)
+        }
+        if !actions.reads.isEmpty { writeMarkers() }
         if !actions.pauses.isEmpty { pause(actions.pauses) }
         if !actions.resumes.isEmpty { resume(actions.resumes) }
         for event in actions.events { report(event) }

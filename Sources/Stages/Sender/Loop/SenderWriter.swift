@@ -146,6 +146,17 @@ final class SenderWriter {
         return answer.isEmpty ? code : "\(code): APNs said \(answer)"
     }
 
+    /// Writes the marker of a takeover to a lane's `receipts`. Returns false if the producer does not take it now.
+    ///
+    /// - Parameter tag: the tag of the delivery.
+    func write(_ marker: TakeoverMarker, inLane lane: Int32, tag: UInt64) -> Bool {
+        guard let target = topics[.receipts] else { preconditionFailure("the topic was not opened") }
+        var headers = RecordHeaders(capacity: 1)
+        headers.add(TakeoverMarker.header, value: marker.headerValue.span)
+        return producer.send(
+            to: target, partition: lane, key: nil, value: nil, headers: &headers, tag: tag) == .queued
+    }
+
     /// Writes a report of a dead or a proven token. If it is lost with the process, a later push finds the fact again.
     func report(_ report: Report) {
         report.encode(to: &json)

@@ -22,7 +22,8 @@ enum SheetParser {
             return .sheet(
                 try SheetRecord(
                     content, origin: optionalBytes(of: SheetHeaderName.origin, in: headers),
-                    unproven: optionalBytes(of: SheetHeaderName.unproven, in: headers)))
+                    unproven: optionalBytes(of: SheetHeaderName.unproven, in: headers),
+                    writtenAt: record.isStampedByCluster ? record.timestamp : nil))
         } catch {
             return .malformed(copy(record, from: topic, error: error))
         }

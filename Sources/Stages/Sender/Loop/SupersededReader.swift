@@ -3,9 +3,16 @@ internal import Kafka
 internal import RecordFormat
 internal import Sends
 
-/// The reader of `superseded`: the newest versions of groups, and the cancelled sends. It reads from the beginning and
-/// never ends. It is used on the thread of its loop only.
+/// The reader of `superseded`: the newest versions of groups, the cancelled sends, and the erased recipients. It reads
+/// from the beginning and never ends. It is used on the thread of its loop only.
 final class SupersededReader {
+    /// A record of `superseded`.
+    enum SupersededRecord {
+        case versions(SupersededVersions)
+        /// - Parameter at: the cluster's stamp, in milliseconds since 1970.
+        case erasure(RecipientErasure, at: Int64)
+    }
+
     private let topicReader: PartitionReader
     private let jsonReader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 1 << 20)
@@ -21,14 +28,10 @@ final class SupersededReader {
     var descriptor: Int32 { topicReader.descriptor }
 
     /// Passes on new records. Returns whether there may be more at once.
-    func poll(_ passRecord: (SupersededVersions) -> Void) throws -> Bool {
+    func poll(_ passRecord: (SupersededRecord) -> Void) throws -> Bool {
         let events = topicReader.poll(into: &batch)
         for index in 0..<batch.count {
-            // A malformed record is skipped. Only the planner writes this topic.
-            guard let bytes = [UInt8](copying: batch[index].value),
-                let versions = try? SupersededVersions.decode(bytes, with: jsonReader)
-            else { continue }
-            passRecord(versions)
+            if let record = decode(batch[index]) { passRecord(record) }
         }
         let isFull = batch.isFull
         batch.clear()
@@ -40,6 +43,15 @@ final class SupersededReader {
             }
         }
         return isFull
+    }
+
+    /// Returns nil for a malformed record. Only planners and gateways write this topic.
+    private func decode(_ record: borrowing Kafka.Record) -> SupersededRecord? {
+        guard let bytes = [UInt8](copying: record.value) else { return nil }
+        if let versions = try? SupersededVersions.decode(bytes, with: jsonReader) { return .versions(versions) }
+        guard let erasure = try? RecipientErasure.decode(bytes, with: jsonReader), let time = record.timestamp
+        else { return nil }
+        return .erasure(erasure, at: time)
     }
 
     func close() { topicReader.close() }

@@ -14,7 +14,7 @@ package struct DeliveryActions {
         package var tag: UInt64 { sheet.tag(of: line) }
     }
 
-    /// A read of a lane's `receipts`, from an offset to the end at the time of the request.
+    /// A read of a lane's `receipts`, from an offset to a marker that the loop writes for it.
     package struct ReceiptRead: Sendable, Hashable {
         package let lane: Int32
         package let from: Int64

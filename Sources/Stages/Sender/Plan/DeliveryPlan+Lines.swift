@@ -24,15 +24,24 @@ extension DeliveryPlan {
         decideWaiting(sheet) { _ in outcome }
     }
 
+    /// Decides the same outcome for some of the lines that wait.
+    mutating func decideWaiting(
+        _ sheet: Sheet, as outcome: LineOutcome, where isIncluded: (Int) -> Bool
+    ) {
+        decideWaiting(sheet) { isIncluded($0) ? outcome : nil }
+    }
+
     /// Moves all lines that wait to a tier. The move does not count as a try.
     mutating func moveWaiting(_ sheet: Sheet, to tier: LaterTier, reason: String?) {
         decideWaiting(sheet) { .move(of: $0, on: sheet, to: tier, reason: reason) }
     }
 
-    private mutating func decideWaiting(_ sheet: Sheet, outcomeOfLine: (Int) -> LineOutcome) {
+    /// - Parameter outcomeOfLine: returns nil for a line that goes on waiting.
+    private mutating func decideWaiting(_ sheet: Sheet, outcomeOfLine: (Int) -> LineOutcome?) {
         for line in 0..<sheet.lineCount where sheet.states[line].stage.isWaiting {
+            guard let outcome = outcomeOfLine(line) else { continue }
             switch duplicateProgress(of: sheet, line: line) {
-            case .notStarted: decide(sheet, line: line, as: outcomeOfLine(line))
+            case .notStarted: decide(sheet, line: line, as: outcome)
             case .done: skip(sheet, line: line)
             case .underWay: claims.block(sheet, line: line)
             }

@@ -54,6 +54,7 @@ extension DeliveryPlan {
         if let group = versions.merge(sheet) { dropStaleSheets(of: group) }
         // It may be stale itself.
         dropIfStale(sheet)
+        dropErasedLines(of: sheet)
         if sheet.unfinishedLines == 0 { return sheets.remove(sheet) }
         if sheet.undecidedLines == 0 { return }
         sheet.app.sheets.enqueue(sheet, seed: seed)

@@ -27,6 +27,8 @@ package struct DeliveryPlan {
     var sheets: SheetsInHand
     /// The newest versions. Jobs with older ones are stale.
     var versions: NewestVersions
+    /// The recipients whose waiting jobs are dropped, because they were erased.
+    var erasures: ErasedRecipients
     /// The waiting lines, and the order in which they leave.
     var queues = DispatchQueues()
     /// The permits and subjects that the lines hold.
@@ -40,14 +42,16 @@ package struct DeliveryPlan {
     /// The records of outcomes, until they are stored.
     var records: OutcomeRecords
 
-    /// - Parameter seed: makes fingerprints unpredictable, so that no caller can choose two names that
-    ///   collide.
-    package init(_ limits: SenderLimits, seed: UInt64) {
+    /// - Parameters:
+    ///   - seed: makes fingerprints unpredictable, so that no caller can choose two names that collide.
+    ///   - owner: the number by which the plan knows its own markers and metadata. No other plan has it.
+    package init(_ limits: SenderLimits, seed: UInt64, owner: UInt64 = .random(in: .min ... .max)) {
         self.limits = limits
         self.seed = seed
-        lanes = LaneOwnership(limits)
+        lanes = LaneOwnership(limits, owner: owner)
         sheets = SheetsInHand(bytesMax: limits.sheetBytesMax)
         versions = NewestVersions(seed: seed)
+        erasures = ErasedRecipients(seed: seed)
         claims = LineClaims(permitsMax: limits.permitsMax, seed: seed)
         records = OutcomeRecords(waitMilliseconds: limits.receiptMilliseconds)
     }
@@ -98,7 +102,24 @@ package struct DeliveryPlan {
         lanes.takeOver(receipt, lane: number)
     }
 
-    /// Handles the end of a read of `receipts`: all records below the end at the time of the request were read.
+    /// The marker to write into a lane's `receipts` for each of `actions.reads`.
+    package var takeoverMarker: TakeoverMarker { TakeoverMarker(owner: lanes.owner) }
+
+    /// Handles our marker of a read that is stored. The read ends there.
+    package mutating func takeoverMarkerIsStored(lane number: Int32, at offset: Int64) {
+        lanes.takeoverMarkerIsStored(lane: number, at: offset)
+    }
+
+    /// Handles a marker that was read for `actions.reads`.
+    package mutating func takeoverMarkerWasRead(
+        _ marker: TakeoverMarker, lane number: Int32, at offset: Int64
+    ) {
+        lanes.takeOver(marker, lane: number, at: offset)
+    }
+
+    /// Handles the end of a read of `receipts`: all records below our marker were read.
+    ///
+    /// - Parameter until: the offset of our marker.
     package mutating func receiptsWereRead(lane number: Int32, until: Int64, at time: CurrentTime) {
         self.time = time
         begin(lanes.receiptsWereRead(lane: number, until: until, at: time.now, into: &actions))

@@ -51,6 +51,19 @@ extension Sheet {
         fingerprint(of: index.lines[line].recipient, seed: seed)
     }
 
+    /// Returns the fingerprint of an app and a line's recipient, which is the same in all environments of the app.
+    func recipientFingerprint(of line: Int, inApp app: String, seed: UInt64) -> Fingerprint {
+        var app = app
+        var builder = FingerprintBuilder(seed: seed)
+        app.withUTF8 { unsafe builder.add(UnsafeRawBufferPointer($0)) }
+        let part = index.lines[line].recipient
+        unsafe content.to.withUnsafeBytes { bytes in
+            unsafe builder.add(
+                UnsafeRawBufferPointer(rebasing: bytes[Int(part.lowerBound)..<Int(part.upperBound)]))
+        }
+        return builder.fingerprint
+    }
+
     /// - Parameter part: the range of a field in the header `to`.
     private func fingerprint(of part: Range<Int32>, seed: UInt64) -> UInt64 {
         var builder = FingerprintBuilder(seed: seed)

@@ -40,6 +40,9 @@ package final class Sheet {
     let earlierTries: Int
     /// The reason for which its jobs were moved to a tier.
     let reason: String?
+    /// The time at which its jobs were first stored, in milliseconds since 1970. After a tier only a lower bound is
+    /// known: the time at which the send was accepted.
+    let writtenAt: Int64
 
     // MARK: Lines
 
@@ -104,6 +107,8 @@ package final class Sheet {
         (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
         (head, index, content) = (record.head, record.index, record.content)
         unprovenLines = record.unprovenLines
+        let firstWrittenAt = record.origin == nil ? record.writtenAt : nil
+        writtenAt = firstWrittenAt ?? record.head.acceptedAt
         if let origin = record.origin {
             originPosition = JobPosition(
                 topic: origin.topic, partition: origin.partition, offset: origin.offset)

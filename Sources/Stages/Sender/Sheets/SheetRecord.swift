@@ -11,14 +11,18 @@ package struct SheetRecord: Sendable {
     package let origin: SheetOrigin?
     /// The lines whose tokens APNs has never accepted.
     package let unprovenLines: LineSet
+    /// The cluster's stamp on the record in milliseconds since 1970. Nil if the cluster has set none.
+    package let writtenAt: Int64?
 
     /// - Parameters:
     ///   - originHeader: the value of the header `origin`.
     ///   - unprovenHeader: the value of the header `unproven`.
     package init(
-        _ content: SheetContent, origin originHeader: [UInt8]?, unproven unprovenHeader: [UInt8]? = nil
+        _ content: SheetContent, origin originHeader: [UInt8]?, unproven unprovenHeader: [UInt8]? = nil,
+        writtenAt: Int64? = nil
     ) throws(SheetError) {
         self.content = content
+        self.writtenAt = writtenAt
         head = try SheetHead(apns: content.apns.span, flotilla: content.flotilla.span)
         index = try SheetIndex(parsing: content.to)
         unprovenLines = try UnprovenLines.parse(unprovenHeader, lineCount: index.lines.count)

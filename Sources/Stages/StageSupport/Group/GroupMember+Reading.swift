@@ -21,7 +21,7 @@ extension GroupMember {
         }
         partitionsAwaitingPosition.remove(partition)
         assignedPartitions[partition]?.state = .serving
-        retryPauseMilliseconds = 0
+        startOverPause = StartOverPause()
         restoreSeconds.observe(time.now().seconds(since: part.restoringSince))
         owner?.partitionStartedServing(partition)
     }
@@ -74,14 +74,12 @@ extension GroupMember {
     /// Starts the consumer at every partition whose position is known. The served partitions continue at their
     /// committed offsets, so the loop must hold no batch: its records come again.
     func startReadingAll() {
-        var starts: [PartitionStart] = []
-        for partition in topicPartitions(numbered: assignedPartitions.keys.sorted()) {
-            if let offset = position(of: partition) {
-                starts.append(PartitionStart(partition: partition, position: .offset(offset)))
-            }
+        var offsets: [TopicPartition: Int64] = [:]
+        for partition in topicPartitions(numbered: assignedPartitions.keys) {
+            offsets[partition] = position(of: partition)
         }
         do throws(KafkaError) {
-            try consumer.startReading(at: starts)
+            try consumer.startReading(at: offsets)
         } catch {
             return tryAgainLater(because: error.description)
         }

@@ -18,7 +18,7 @@ extension GroupMember {
     /// offsets, after a pause.
     package func startOverLater() {
         startedOver.add()
-        scheduleNextTry()
+        scheduleNextTry(after: .failedWork)
         let serving = assignedPartitions.values.filter(\.isServing).map(\.partition)
         consumer.pause(topicPartitions(numbered: serving))
         for partition in assignedPartitions.keys {
@@ -28,10 +28,8 @@ extension GroupMember {
     }
 
     /// Schedules the first step, after a pause that grows with each failure.
-    private func scheduleNextTry() {
-        retryPauseMilliseconds = min(
-            max(Self.retryPauseMillisecondsMin, retryPauseMilliseconds * 2), Self.retryPauseMillisecondsMax)
-        startOverState = .due(time.now().advanced(byMilliseconds: retryPauseMilliseconds))
+    private func scheduleNextTry(after cause: StartOverPause.Cause) {
+        startOverState = .due(time.now().advanced(byMilliseconds: startOverPause.next(after: cause)))
     }
 
     /// Takes the next step of starting over, or serves the partitions. The loop calls it once per iteration.
@@ -118,6 +116,6 @@ extension GroupMember {
     func tryAgainLater(because reason: String) {
         log.warning(
             "cannot begin to read now; trying again", .field("topics", topicNames), .field("reason", reason))
-        scheduleNextTry()
+        scheduleNextTry(after: .noAnswer)
     }
 }

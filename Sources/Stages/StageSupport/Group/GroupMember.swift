@@ -27,11 +27,6 @@ package final class GroupMember<Part: AssignedPartition> {
         case done
     }
 
-    /// The pause before the loop starts over. It doubles with each failure, up to the maximum. All partitions wait for
-    /// its end, so it begins short. An attempt costs Kafka only a few queries.
-    static var retryPauseMillisecondsMin: Int { 10 }
-    static var retryPauseMillisecondsMax: Int { 1000 }
-
     let consumer: Consumer
     let layout: TopicLayout
     /// The consumer's subscription. All topics have the same partitions, and an assigned partition number is assigned
@@ -49,6 +44,8 @@ package final class GroupMember<Part: AssignedPartition> {
     package weak var owner: (any GroupMemberOwner)?
 
     private var membership = Membership.joining
+    /// The numbers of the newest offer.
+    private var offeredNumbers = OfferedNumbers(of: [])
     /// The partitions of the newest assignment, by number.
     package var assignedPartitions: [Int32: Part] = [:]
 
@@ -57,8 +54,8 @@ package final class GroupMember<Part: AssignedPartition> {
     /// The group's offer of an assignment, until the consumer has accepted it.
     var offeredPartitions: [TopicPartition]?
     var startOverState = StartOverState.done
-    /// The last pause. It is 0 again when a partition is served.
-    var retryPauseMilliseconds = 0
+    /// The pause before the next step. It begins again when a partition is served.
+    var startOverPause = StartOverPause()
 
     // Positions. `resetPositions` forgets them at each start-over.
 
@@ -132,14 +129,16 @@ package final class GroupMember<Part: AssignedPartition> {
     /// The reasons why records wait, for operators.
     package var readinessProblems: [String] {
         if let problem = membership.readinessProblem { return [problem] }
-        return assignedPartitions.values.sorted { $0.partition < $1.partition }.compactMap(\.readinessProblem)
+        return (offeredNumbers.readinessProblem.map { [$0] } ?? [])
+            + assignedPartitions.values.sorted { $0.partition < $1.partition }.compactMap(\.readinessProblem)
     }
 
     /// Returns the number of partitions that wait for an operator.
     ///
     /// - Parameter isBlocked: whether the files that the partitions need cannot be written.
     package func stuckPartitionCount(isBlocked: Bool) -> Int {
-        assignedPartitions.values.count { !$0.isServing && (isBlocked || !$0.isReadable) }
+        offeredNumbers.incomplete.count
+            + assignedPartitions.values.count { !$0.isServing && (isBlocked || !$0.isReadable) }
     }
 
     /// Commits the ends and leaves the group. Everything that was read is committed, or the next owner reads it again.
@@ -192,21 +191,16 @@ package final class GroupMember<Part: AssignedPartition> {
     }
 
     /// Notes an offer of the group. The first step of starting over accepts it, and nothing is read until then.
-    ///
-    /// All topics have the same partitions and the same members, so one member gets a partition number in all topics. A
-    /// number that is offered in only some of them waits for the next offer.
     private func acceptOffer(of partitions: [TopicPartition]) throws {
         try releasePartitions()
         offeredPartitions = partitions
         let now = time.now()
-        let offersByNumber = Dictionary(grouping: partitions, by: \.partition)
-        for (number, offers) in offersByNumber where offers.count == topics.count {
+        offeredNumbers = OfferedNumbers(partitions, of: topics.map(layout.name))
+        for number in offeredNumbers.complete {
             assignedPartitions[number] = Part(partition: number, assignedAt: now)
         }
-        if assignedPartitions.count != offersByNumber.count {
-            log.error(
-                "topics are not assigned alike; do all members run the same version?",
-                .field("topics", topicNames))
+        if let problem = offeredNumbers.readinessProblem {
+            log.error("partitions are not assigned in all topics", .field("reason", problem))
         }
         startOverState = .due(now)
         log.info("partitions assigned", .field("count", assignedPartitions.count))
@@ -218,6 +212,7 @@ package final class GroupMember<Part: AssignedPartition> {
         assignedPartitions.removeAll()
         setAsidePartitions = [:]
         offeredPartitions = nil
+        offeredNumbers = OfferedNumbers(of: [])
         startOverState = .done
         resetPositions()
     }

@@ -12,8 +12,8 @@ package struct LoopConfiguration {
     package let group: String
     /// The name of the records that the group reads, such as `orders`.
     package let inputName: String
-    /// The topics that the group reads. All of them have the same partitions.
-    package let topics: [TopicName]
+    /// The topics that the group reads.
+    package let subscription: TopicSubscription
     /// The topics that another consumer of the loop reads, with the same partitions. Their offsets are committed in
     /// this group.
     package var followedTopics: [TopicName] = []
@@ -32,20 +32,23 @@ package struct LoopConfiguration {
     package var overlayRowsMax = Int.max
     package var overlayBytesMax = Int.max
     /// The time after which the group gives up a silent member.
-    package var sessionMilliseconds = 10_000
+    package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     /// The limits of what the group's consumer fetches ahead, as in `ConsumerOptions`. Nil for the defaults.
     package var prefetchKibibytesMax: Int?
     package var partitionKibibytesMax: Int?
     package var fetchKibibytesMax: Int?
 
+    /// The topics that the group reads.
+    package var topics: [TopicName] { subscription.topics }
+
     package init(
-        stage: String, group: String, inputName: String, topics: [TopicName], outputTopics: [TopicName],
-        view: TopicViewDefinition
+        stage: String, group: String, inputName: String, subscription: TopicSubscription,
+        outputTopics: [TopicName], view: TopicViewDefinition
     ) {
         self.stage = stage
         self.group = group
         self.inputName = inputName
-        self.topics = topics
+        self.subscription = subscription
         self.outputTopics = outputTopics
         self.view = view
     }

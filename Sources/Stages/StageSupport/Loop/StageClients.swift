@@ -82,7 +82,7 @@ package final class StageClients<Decider: StageDecider> {
                 confirmationMilliseconds: confirmationMilliseconds),
             consumer: try Consumer(
                 settings: kafka,
-                options: StageClients.consumerOptions(for: configuration, identity: identity, layout: layout),
+                options: StageClients.consumerOptions(for: configuration, in: environment),
                 name: "\(configuration.group)-\(configuration.inputName)", log: log,
                 metrics: processMetrics),
             views: try TopicViews(
@@ -101,12 +101,12 @@ package final class StageClients<Decider: StageDecider> {
     }
 
     private static func consumerOptions(
-        for configuration: LoopConfiguration, identity: String, layout: TopicLayout
+        for configuration: LoopConfiguration, in environment: StageEnvironment
     ) -> ConsumerOptions {
         var options = ConsumerOptions(
-            membership: .group(
-                layout.prefix + configuration.group, instanceID: identity,
-                topics: configuration.topics.map(layout.name)))
+            membership: environment.membership(
+                of: configuration.stage, loop: configuration.loopNumber, in: configuration.group,
+                reading: configuration.subscription))
         options.sessionMilliseconds = configuration.sessionMilliseconds
         configuration.prefetchKibibytesMax.map { options.prefetchKibibytesMax = $0 }
         configuration.partitionKibibytesMax.map { options.partitionKibibytesMax = $0 }

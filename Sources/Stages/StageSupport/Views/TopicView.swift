@@ -7,12 +7,19 @@ package import Telemetry
 /// records. Only rows that the loop puts into it directly are newer than the topic. Pinned to the loop's thread.
 ///
 /// Rows are buffered in memory. `writePendingRows` writes them to the file together with the offset of the next record.
+/// The rows of an empty file are sorted first, on disk if memory is too small, and written in order at the topic's end.
+/// Until then the file has no offset. If the process dies in between, the next opening empties the file.
 package final class TopicView {
     /// A margin for differences of clocks. A file must not be as old as the topic's retention of tombstones, because it
     /// could then miss one.
     private static let ageMarginMilliseconds: Int64 = 3_600_000
     /// The most memory that an empty batch keeps, in bytes. There is one view for each partition.
     private static let keptBatchBytesMax = 1 << 20
+
+    /// The memory for sorting the rows of an empty file, if there is no other view.
+    package static let restoreBytesDefault = 8 << 20
+    /// The number of rows in one transaction of a restore. A file keeps the memory of its largest transaction.
+    private static let restoreTransactionRowsMax = 5000
 
     package let topicPartition: TopicPartition
     private let file: StateFile
@@ -34,6 +41,10 @@ package final class TopicView {
     private var overrides = RowBatch()
     /// The progress in the topic, with the records that are not in the file yet.
     private var receivedProgress: AppliedProgress
+    /// The rows of an empty file, until the topic has been read to its end. Nil after that.
+    private var restore: RowSorter?
+    /// Whether the restore has all rows up to the topic's end.
+    private var canFinishRestore = false
 
     // Facts about the file, until it changes.
 
@@ -45,10 +56,13 @@ package final class TopicView {
     /// Recognizes a topic that was created again: its records differ from those in the file.
     private var identityCheck: TopicIdentityCheck
 
-    /// - Parameter cluster: the cluster's id. A file of another cluster is discarded.
+    /// - Parameters:
+    ///   - cluster: the cluster's id. A file of another cluster is discarded.
+    ///   - restoreBytesMax: the memory for sorting the rows of an empty file.
     package init(
         definition: TopicViewDefinition, partition: Int32, directory: String, cluster: String,
-        deleteRetentionMilliseconds: Int64, limits: EnvironmentLimits, now: WallTime, boot: BootID
+        deleteRetentionMilliseconds: Int64, limits: EnvironmentLimits, now: WallTime, boot: BootID,
+        restoreBytesMax: Int = restoreBytesDefault
     ) throws(StoreError) {
         let topicPartition = TopicPartition(definition.topic, partition)
         let conditions = ReuseConditions(
@@ -70,8 +84,15 @@ package final class TopicView {
         receivedProgress = storedProgress ?? AppliedProgress(offset: 0, completeUntil: now)
         identityCheck = TopicIdentityCheck(progress: storedProgress)
         appliedOffset = receivedProgress.offset
+        guard storedProgress == nil else { return }
+        let table = table
+        try file.write { transaction throws(StoreError) in try transaction.removeAll(in: table) }
+        restore = RowSorter(
+            in: directory, runBytesMax: restoreBytesMax, retryPolicy: DiskFullRetryPolicy())
     }
 
+    /// Whether the rows are being sorted, and the file is still empty.
+    package var isRestoring: Bool { restore != nil }
     /// The state of the file when it was opened.
     package var openingState: OpeningState { file.openingState }
     /// The position from which the view reads its topic. It begins with the last applied record, which identifies the
@@ -86,31 +107,45 @@ package final class TopicView {
 
     // MARK: Changes
 
-    /// Buffers a record of the topic.
-    package func buffer(_ record: borrowing Kafka.Record) {
-        identityCheck.check(key: record.key, value: record.value, offset: record.offset)
+    /// Buffers a record of the topic. It throws only while the file is restored. The record is then not taken.
+    package func buffer(_ record: borrowing Kafka.Record) throws(StoreError) {
+        try buffer(key: record.key, value: record.value, offset: record.offset, timestamp: record.timestamp)
+    }
+
+    /// - Parameter timestamp: the time of the record, in milliseconds since 1970.
+    package func buffer(
+        key: Span<UInt8>?, value: Span<UInt8>?, offset: Int64, timestamp: Int64?
+    ) throws(StoreError) {
+        identityCheck.check(key: key, value: value, offset: offset)
         // The last applied record is read again, only to identify the topic. Its row in the file may be newer.
-        guard record.offset >= receivedProgress.offset else { return }
-        guard let key = record.key, !key.isEmpty else { return }
-        withStoredKey(for: key) { stored in
+        guard offset >= receivedProgress.offset, let key, !key.isEmpty else { return }
+        try buffer(key, value: value)
+        receivedProgress.offset = offset + 1
+        if let timestamp { receivedProgress.completeUntil = WallTime(milliseconds: timestamp) }
+    }
+
+    private func buffer(_ key: Span<UInt8>, value: Span<UInt8>?) throws(StoreError) {
+        try withStoredKey(for: key) { stored throws(StoreError) in
             guard stored.count <= EnvironmentLimits.keyBytesMax else { return }
-            if let value = record.value {
-                rows.putWithChecksum(stored, value: value)
+            guard restore == nil else {
+                if let value { try restore?.put(stored, value: value) } else { try restore?.remove(stored) }
+                return
+            }
+            if let value { rows.putWithChecksum(stored, value: value) } else { rows.remove(stored) }
+        }
+        guard let derive, let value else { return }
+        // The row is taken out of `self`, because `withStoredKey` uses `self`.
+        var row = DerivedRow()
+        swap(&row, &derivedRow)
+        defer { swap(&row, &derivedRow) }
+        guard derive(key, value, &row) else { return }
+        try withStoredKey(for: row.key.span) { stored throws(StoreError) in
+            if restore == nil {
+                derivedRows.putWithChecksum(stored, value: row.value.span)
             } else {
-                rows.remove(stored)
+                try restore?.put(stored, value: row.value.span)
             }
         }
-        if let derive, let value = record.value {
-            // The row is taken out of `self`, because `withStoredKey` uses `self`.
-            var row = DerivedRow()
-            swap(&row, &derivedRow)
-            if derive(key, value, &row) {
-                withStoredKey(for: row.key.span) { derivedRows.putWithChecksum($0, value: row.value.span) }
-            }
-            swap(&row, &derivedRow)
-        }
-        receivedProgress.offset = record.offset + 1
-        if let time = record.timestamp { receivedProgress.completeUntil = WallTime(milliseconds: time) }
     }
 
     /// Buffers a row that the loop knows better than the file. It is written before the rows from the topic, so those
@@ -152,13 +187,20 @@ package final class TopicView {
         identityCheck.recordRead(upTo: end)
         receivedProgress.offset = max(receivedProgress.offset, end)
         receivedProgress.completeUntil = now
+        canFinishRestore = true
     }
 
     /// Writes the pending rows and their offset to the file in one step. If it throws, the rows stay for the next
-    /// attempt.
+    /// attempt. While the file is restored, it writes nothing before the end of the topic. If a restore fails, the file
+    /// is unusable.
     ///
-    /// - Parameter each: called with the key of each row from the topic, after the write.
+    /// - Parameter each: called with the key of each row from the topic, after the write. A restore does not call it,
+    ///   because no commit of this loop is older.
     package func writePendingRows(forEach each: (Span<UInt8>) -> Void) throws(StoreError) {
+        if restore != nil {
+            if canFinishRestore { try finishRestore() }
+            return
+        }
         receivedProgress.lastRecord = try identityCheck.confirmedRecord(path: file.environment.path)
         rows.sort()
         overrides.sort()
@@ -177,6 +219,27 @@ package final class TopicView {
         Self.clear(&rows)
         Self.clear(&derivedRows)
         Self.clear(&overrides)
+    }
+
+    /// Writes the sorted rows, and then the offset.
+    private func finishRestore() throws(StoreError) {
+        guard var rows = restore.take() else { return }
+        // Rows that are read from now on are newer than the restore.
+        receivedProgress.lastRecord = try identityCheck.confirmedRecord(path: file.environment.path)
+        let (table, progress, topicPartition) = (table, receivedProgress, topicPartition)
+        var writer = SortedTableWriter(
+            file: file, rowsMax: Self.restoreTransactionRowsMax, retryPolicy: DiskFullRetryPolicy())
+        try rows.drain { key, value throws(StoreError) in
+            if let value { try writer.put(key, value: value, in: table) }
+        }
+        try writer.flush()
+        try file.write { transaction throws(StoreError) in
+            try transaction.setAppliedProgress(
+                progress, ofTopic: topicPartition.topic, partition: topicPartition.partition)
+        }
+        appliedOffset = progress.offset
+        emptyRange = nil
+        cachedCount = nil
     }
 
     private static func clear(_ batch: inout RowBatch) {

@@ -23,16 +23,18 @@ extension TopicViews {
         let closedPartitions = numbers.filter { openViews[$0] == nil }.sorted()
         isOpening = false
         guard let partition = closedPartitions.first else { return true }
-        guard let view = try open(partition) else { return false }
+        guard let view = try open(partition, of: numbers.count) else { return false }
         openViews[partition] = view
         isOpening = closedPartitions.count > 1
         return !isOpening
     }
 
     /// Opens a file. Returns nil if the disk is full.
-    private func open(_ partition: Int32) throws -> TopicView? {
+    ///
+    /// - Parameter count: the number of all files.
+    private func open(_ partition: Int32, of count: Int) throws -> TopicView? {
         do throws(StoreError) {
-            let view = try makeView(for: partition)
+            let view = try makeView(for: partition, of: count)
             logOpening(of: view)
             owner?.viewsDidReach(.opened)
             return view
@@ -43,14 +45,14 @@ extension TopicViews {
         }
     }
 
-    private func makeView(for partition: Int32) throws(StoreError) -> TopicView {
+    private func makeView(for partition: Int32, of count: Int) throws(StoreError) -> TopicView {
         try TopicView(
             definition: definition, partition: partition,
             directory: "\(directory)/\(definition.table)-\(partition)",
             cluster: cluster,
             deleteRetentionMilliseconds: TopicLayout.deleteRetentionMilliseconds, limits: limits,
             now: decisionTime,
-            boot: boot)
+            boot: boot, restoreBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / count))
     }
 
     private func logOpening(of view: TopicView) {
@@ -111,6 +113,11 @@ extension TopicViews {
             try view.markUnusable(reason: error.description)
         }
         owner?.startOverLater()
+    }
+
+    /// Closes a file whose restore failed on a full disk. It has no offset, so the next opening empties it.
+    func closeUnfinishedFile(of partition: Int32) {
+        if let view = openViews.removeValue(forKey: partition) { close(view) }
     }
 
     /// Discards the files that no longer match their topic, all in one start-over.

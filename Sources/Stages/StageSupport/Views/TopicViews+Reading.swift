@@ -38,7 +38,13 @@ extension TopicViews {
                 if view != nil { changedPartitions.insert(partition) }
             }
             guard let openView = view else { continue }
-            openView.buffer(batch[index])
+            do throws(StoreError) {
+                try openView.buffer(batch[index])
+            } catch {
+                batch.clear()
+                try recover(from: error, of: partition)
+                return []
+            }
             guard openView.pendingRowCount >= Self.writtenRowsMax else { continue }
             try writePendingRows(of: partition)
             // The view is gone if its file was damaged.
@@ -97,14 +103,22 @@ extension TopicViews {
     /// built again.
     package func writePendingRows(of partition: Int32) throws {
         guard let view = openViews[partition], diskFull == nil else { return }
+        let wasRestoring = view.isRestoring
         do throws(StoreError) {
             try writePendingRows(to: view)
             metrics.appliedOffset(of: partition).set(Double(view.appliedOffset))
             owner?.viewsDidReach(.written)
         } catch {
-            if error.isTransient { return waitForDiskSpace(after: error) }
-            try rebuild(partition, after: error)
+            // The sorted rows of a restore are lost, so the file begins again.
+            if error.isTransient, wasRestoring { closeUnfinishedFile(of: partition) }
+            try recover(from: error, of: partition)
         }
+    }
+
+    /// Waits for a full disk, and rebuilds a damaged file.
+    private func recover(from error: StoreError, of partition: Int32) throws {
+        if error.isTransient { return waitForDiskSpace(after: error) }
+        try rebuild(partition, after: error)
     }
 
     private func writePendingRows(to view: TopicView) throws(StoreError) {

@@ -29,6 +29,9 @@ package final class TopicViews {
     private static let recordsMax = 3000
     /// The size of the records that one iteration reads.
     private static let bytesMax = 16 << 20
+    /// The memory for sorting rows in restores, of all views together, and the least for one view.
+    static let restoreBytesMax = 24 << 20
+    static let restoreBytesMin = 1 << 20
     /// The number of pending rows from which a view writes them. A file keeps the memory of its largest transaction,
     /// and each row can take separate pages.
     static let writtenRowsMax = 250

@@ -1,0 +1,127 @@
+internal import CatalogRecords
+internal import Kafka
+
+/// Finds the cursors of newly assigned partitions from the answers of Kafka: committed offsets, the bounds of the
+/// partitions, and the first records since a time. It does no I/O: it names the queries, and takes their results.
+struct PartitionLocator {
+    private let endpoint: WebhookEndpoint
+    let partitions: [TopicPartition]
+    /// Returns the name of a topic without the prefix.
+    private let topicName: (String) -> String
+    private var committed: [TopicPartition: CommittedOffset] = [:]
+    private var bounds: [TopicPartition: Watermarks] = [:]
+    /// The first records since a time, by time.
+    private var firstRecords: [Int64: [TopicPartition: Int64?]] = [:]
+
+    init(
+        of partitions: [TopicPartition], for endpoint: WebhookEndpoint,
+        topicName: @escaping (String) -> String
+    ) {
+        self.partitions = partitions
+        self.endpoint = endpoint
+        self.topicName = topicName
+    }
+
+    /// The queries whose results are missing. Empty if all cursors are known.
+    ///
+    /// The bounds are asked before the first records. A partition without a record since the time starts at its earlier
+    /// end, so that no record between the two answers is lost.
+    var missingQueries: [OffsetQuery] {
+        var queries: [OffsetQuery] = []
+        let uncommitted = partitions.filter { committed[$0] == nil }
+        if !uncommitted.isEmpty { queries.append(.committedOffsets(uncommitted)) }
+        let unbounded = partitions.filter { bounds[$0] == nil }
+        if !unbounded.isEmpty { queries.append(.watermarks(unbounded)) }
+        if !queries.isEmpty { return queries }
+        let byTime = Dictionary(
+            grouping: partitions.compactMap { partition in
+                neededTime(of: partition).map { (time: $0, partition: partition) }
+            }, by: { $0.time })
+        return byTime.compactMap { time, needed -> OffsetQuery? in
+            let missing = needed.map { $0.partition }.filter { firstRecords[time]?[$0] == nil }
+            return missing.isEmpty ? nil : .firstRecords(sinceMilliseconds: time, missing)
+        }
+    }
+
+    mutating func add(_ result: OffsetQueryResult) {
+        switch result {
+        case .committedOffsets(let offsets): for offset in offsets { committed[offset.partition] = offset }
+        case .watermarks(let marks): bounds.merge(marks) { $1 }
+        case .firstRecords(let time, let offsets): firstRecords[time, default: [:]].merge(offsets) { $1 }
+        case .failed: break
+        }
+    }
+
+    private func committedCursor(of partition: TopicPartition) -> CommittedCursor? {
+        committed[partition].flatMap { committed in
+            committed.offset.map { CommittedCursor(next: $0, metadata: committed.metadata) }
+        }
+    }
+
+    /// The replay that this partition has not carried out yet, or nil.
+    private func pendingReplay(of partition: TopicPartition) -> WebhookEndpoint.Replay? {
+        guard let replay = endpoint.replay else { return nil }
+        return (committedCursor(of: partition)?.replay ?? 0) < replay.requestedAt ? replay : nil
+    }
+
+    /// The time at which the partition starts, or nil if it starts at an offset.
+    private func neededTime(of partition: TopicPartition) -> Int64? {
+        if case .time(let time) = pendingReplay(of: partition)?.start { return time }
+        return committedCursor(of: partition) == nil ? endpoint.createdAt : nil
+    }
+
+    /// Returns the cursor of a partition. All queries must have results.
+    func cursor(of partition: TopicPartition) -> PartitionCursor {
+        guard let bounds = bounds[partition] else { preconditionFailure("the bounds are known") }
+        var cursor = committedCursor(of: partition)
+        if let time = neededTime(of: partition) {
+            let first = (firstRecords[time]?[partition] ?? nil) ?? bounds.high
+            cursor = CommittedCursor(
+                next: min(first, cursor?.next ?? first), replay: 0, openOffsets: cursor?.openOffsets ?? [:])
+        } else if case .offset(let topic, let number, let offset) = pendingReplay(of: partition)?.start,
+            topic == topicName(partition.topic), number == partition.partition
+        {
+            let next = min(offset, cursor?.next ?? offset)
+            cursor?.next = next
+        }
+        let next = max(bounds.low, cursor?.next ?? bounds.high)
+        // Records below the beginning were deleted. Records from `next` on are read in any case.
+        let open = (cursor?.openOffsets ?? [:]).filter { $0.key >= bounds.low && $0.key < next }
+        return PartitionCursor(firstNew: next, restored: open)
+    }
+
+    /// Returns the offset at which reading a partition starts.
+    func start(of partition: TopicPartition, source: WebhookSource, cursor: PartitionCursor) -> Int64 {
+        guard let bounds = bounds[partition] else { preconditionFailure("the bounds are known") }
+        return source.isReadFromBeginning ? bounds.low : max(bounds.low, cursor.start)
+    }
+
+    /// The records that were deleted before they were read.
+    func skippedCount(of partition: TopicPartition) -> Int64 {
+        guard let next = committedCursor(of: partition)?.next, let low = bounds[partition]?.low else {
+            return 0
+        }
+        return max(0, low - next)
+    }
+}
+
+extension OffsetQuery {
+    var partitionCount: Int {
+        switch self {
+        case .committedOffsets(let partitions), .watermarks(let partitions), .firstRecords(_, let partitions):
+            partitions.count
+        }
+    }
+}
+
+extension OffsetQueryResult {
+    /// The partitions of this part of a result.
+    var partitionCount: Int {
+        switch self {
+        case .committedOffsets(let offsets): offsets.count
+        case .watermarks(let marks): marks.count
+        case .firstRecords(_, let offsets): offsets.count
+        case .failed(let partitions, _): partitions.count
+        }
+    }
+}

@@ -1,0 +1,116 @@
+internal import CatalogRecords
+internal import JSON
+
+/// The events of one partition for one endpoint. Records go in, events come out, and the cursor knows which of them are
+/// finished. It does no I/O.
+struct PartitionEvents: Sendable {
+    /// Makes events that need several records.
+    private enum Collector: Sendable {
+        case none
+        case sends(SendCollector)
+        case breakers(BreakerTracker)
+        case deadLetters(DeadLetterCollector)
+    }
+
+    let source: WebhookSource
+    let partition: Int32
+    private let app: String
+    /// The first part of the app's keys with its slash, so that records of other apps cost no decoding.
+    private let keyPrefix: [UInt8]
+    private let types: Set<WebhookEventType>
+    private(set) var cursor: PartitionCursor
+    private var collector: Collector
+
+    init(
+        _ source: WebhookSource, partition: Int32, of endpoint: WebhookEndpoint, cursor: PartitionCursor
+    ) {
+        self.source = source
+        self.partition = partition
+        app = endpoint.app
+        keyPrefix = Array((endpoint.app + "/").utf8)
+        types = Set(endpoint.types)
+        self.cursor = cursor
+        collector =
+            switch source {
+            case .events, .reports: .none
+            case .progress: .sends(SendCollector())
+            case .members: .breakers(BreakerTracker())
+            case .deadLetters: .deadLetters(DeadLetterCollector())
+            }
+    }
+
+    /// Whether a record with this key can concern the endpoint.
+    func concerns(key: Span<UInt8>) -> Bool {
+        if source == .members { return true }
+        guard key.count >= keyPrefix.count else { return false }
+        for index in keyPrefix.indices where key[index] != keyPrefix[index] { return false }
+        return true
+    }
+
+    /// Notes a record that does not concern the endpoint.
+    mutating func skip(_ offset: Int64) { cursor.didRead(offset) }
+
+    /// Reads the next record and returns the events that are complete now. Their offsets are held until `finish`.
+    mutating func read(_ record: SourceRecord, with reader: JSONReader) -> [WebhookEvent] {
+        defer { cursor.didRead(record.offset) }
+        let anchor = WebhookEvent.Anchor(source: source, partition: partition, offset: record.offset)
+        let isWanted = cursor.isWanted(record.offset)
+        var made: [WebhookEvent]
+        switch collector {
+        case .none:
+            let event = isWanted ? singleEvent(of: record, at: anchor, with: reader) : nil
+            made = event.map { [$0] } ?? []
+            for event in made { cursor.hold(event.anchor.offset) }
+        case .sends(var sends):
+            made = sends.read(record, at: anchor, isWanted: isWanted, in: &cursor, with: reader)
+            collector = .sends(sends)
+        case .breakers(var breakers):
+            made = breakers.read(record, of: app, at: anchor, with: reader)
+            if !isWanted { made = [] }
+            for event in made { cursor.hold(event.anchor.offset) }
+            collector = .breakers(breakers)
+        case .deadLetters(var letters):
+            made = letters.read(record, of: app, at: anchor, isWanted: isWanted, in: &cursor)
+            collector = .deadLetters(letters)
+        }
+        return wanted(made)
+    }
+
+    /// Returns the events that wait for no further record.
+    ///
+    /// - Parameter now: The cluster's time in milliseconds since 1970.
+    mutating func collectDue(at now: Int64) -> [WebhookEvent] {
+        switch collector {
+        case .none, .breakers: return []
+        case .sends(var sends):
+            defer { collector = .sends(sends) }
+            return wanted(sends.takeOverdue(at: now))
+        case .deadLetters(var letters):
+            defer { collector = .deadLetters(letters) }
+            return wanted(letters.takeEnded(at: now, app: app))
+        }
+    }
+
+    mutating func finish(_ event: WebhookEvent) { cursor.finish(event.anchor.offset) }
+
+    mutating func recordAttempts(_ count: Int, of event: WebhookEvent) {
+        cursor.recordAttempts(count, of: event.anchor.offset)
+    }
+
+    /// Drops the events whose type the endpoint does not want. They are finished.
+    private mutating func wanted(_ events: [WebhookEvent]) -> [WebhookEvent] {
+        var wanted: [WebhookEvent] = []
+        for event in events {
+            if types.contains(event.type) { wanted.append(event) } else { cursor.finish(event.anchor.offset) }
+        }
+        return wanted
+    }
+
+    private func singleEvent(
+        of record: SourceRecord, at anchor: WebhookEvent.Anchor, with reader: JSONReader
+    ) -> WebhookEvent? {
+        source == .events
+            ? WebhookEvent(eventRecord: record, at: anchor, with: reader)
+            : WebhookEvent(deadTokenReport: record, at: anchor, with: reader)
+    }
+}

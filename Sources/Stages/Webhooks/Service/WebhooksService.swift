@@ -1,0 +1,68 @@
+internal import Cryptography
+package import Lifecycle
+package import StageSupport
+internal import TLS
+package import Topics
+
+/// The stage that calls the webhook endpoints of apps with the events of the topics. Each endpoint has a consumer group and
+/// a thread (`EndpointLoop`). `EndpointDirector` starts and stops them.
+package final class WebhooksService: Stage {
+    package static let name = "webhooks"
+    package static let summary = "calls the webhook endpoints of apps with events, in order and at least once"
+    package static let topics: [TopicName] = WebhookSource.allCases.map(\.topic) + [.catalog, .audit]
+    /// A client for each of the endpoints that `webhooks.endpoints` allows by default, one for changes of the catalog,
+    /// and as many descriptors again for connections.
+    package static let fileDescriptors = StageFileDescriptors(
+        clients: 1 + WebhooksSettings().endpointsMax * 3 / 2)
+
+    private let settings: WebhooksSettings
+    private let environment: StageEnvironment
+    private let onStep: @Sendable (WebhooksStep) -> Void
+    private let state = LoopState()
+    private let director = StartedParts<LoopOwned<EndpointDirector>>()
+
+    package convenience init(_ settings: WebhooksSettings, in environment: StageEnvironment) {
+        self.init(settings, in: environment) { _ in }
+    }
+
+    /// - Parameter onStep: Called after every step, on the threads of the endpoints. Tests end the process in it.
+    package init(
+        _ settings: WebhooksSettings, in environment: StageEnvironment,
+        onStep: @escaping @Sendable (WebhooksStep) -> Void
+    ) {
+        self.settings = settings
+        self.environment = environment
+        self.onStep = onStep
+    }
+
+    package var readinessProblems: [String] { state.readinessProblems }
+
+    package func start(_ context: ServiceContext) async throws {
+        let (settings, environment, state, onStep) = (settings, environment, state, onStep)
+        AllocatorSettings.keepFreedMemory()
+        director.set(
+            try LoopOwned(thread: Self.name) { owner in
+                try EndpointDirector(
+                    settings: settings, in: environment, context: context, state: state, owner: owner,
+                    onStep: onStep)
+            })
+    }
+
+    package func stop(by deadline: Instant) async {
+        guard let director = director.take() else { return }
+        await withCheckedContinuation { (stopped: CheckedContinuation<Void, Never>) in
+            let isTaken = director.execute { $0.stop { stopped.resume() } }
+            if !isTaken { stopped.resume() }
+        }
+        director.stop()
+        state.setReadinessProblems(["stopped"])
+    }
+}
+
+extension WebhooksSettings {
+    /// Makes the configuration of the connections to endpoints, for HTTP/1.1.
+    func makeTLSContext() throws -> TLSContext {
+        try TLSContext.client(
+            trust: authorities.isEmpty ? .system : .authorities(.file(authorities)), protocols: [])
+    }
+}

@@ -1,0 +1,58 @@
+import FanOut
+import InstallationRecords
+import Jobs
+import Payloads
+import RecordFormat
+import Sends
+import Simulation
+
+/// A push that an update with `conflate: false` must make, even if a newer update follows.
+struct OwedVisit: Hashable {
+    let send: String
+    let user: String
+    let group: String
+    let activity: String
+    /// The number of ENDs that the user had got when the update was planned. An END ends the debt.
+    let endCount: Int
+}
+
+// Updates that no newer update replaces. Each reaches every member that its lane knows when it is planned.
+extension FleetHistory {
+    func oweVisits(by part: Plan.LaneExpansion) {
+        let update = part.expansion
+        guard update.content.event == .update, !update.isConflatable, update.targets == .group,
+            let group = update.key.group
+        else { return }
+        let laneNumbers = Set(part.lanes.lanes(of: lanes))
+        for phone in phones where laneNumbers.contains(lane(of: phone.user)) {
+            let truth = account.truth(group, phone.user)
+            if truth?.hasEnded ?? false { continue }
+            let topic = topics[lane(of: phone.user)]
+            for activity in phone.activities
+            where activity.group == group && activity.reportsGroup && activity.token != nil {
+                let key = key(phone, .update(activity: activity.id))
+                guard topic.registry[..<topic.committed.registry].contains(where: { $0.key == key }) else {
+                    continue
+                }
+                owedVisits.insert(
+                    OwedVisit(
+                        send: update.send, user: phone.user, group: group, activity: activity.id,
+                        endCount: truth?.endCount ?? 0))
+            }
+        }
+    }
+
+    func noteVisit(by job: Job) {
+        if owedVisits.isEmpty { return }
+        owedVisits = owedVisits.filter { $0.send != job.head.send || "update:" + $0.activity != job.entry }
+    }
+
+    func checkOwedVisits() throws {
+        for visit in owedVisits where !account.isCancelled(visit.send) {
+            let truth = account.truth(visit.group, visit.user)
+            if let truth, truth.endCount == visit.endCount {
+                throw Violation(description: "\(visit.send) did not reach \(visit.activity) of \(visit.user)")
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import ProcessTesting
+import Testing
+
+/// The reasons for what a phone shows, on a whole installation: each phone reports what causes a reason, and the answer
+/// of insight gives that reason. The reasons that need a failing APNs or hours of silence are in `InsightTests`.
+struct DisplayReasonWalkTests {
+    private let directory: TemporaryDirectory
+    private let installation: DemonstratedInstallation
+    private let gateway: String
+    private let control: String
+    private let key: String
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        installation = try await DemonstratedInstallation(in: directory)
+        let output = installation.process.output
+        key = try String(#require(output.firstMatch(of: #/KEY=(\S+)/#)).1)
+        control = try String(#require(output.firstMatch(of: #/http:\/\/(\S+)\/v1\/phones\/phone-0/#)).1)
+        gateway = try String(
+            #require(installation.process.errors.firstMatch(of: #/gateway: serving.*address=(\S+)/#)).1)
+    }
+
+    /// A phone, its requests in order, and the expected reason.
+    private struct Case {
+        let code: String
+        /// A part of the sentence.
+        let words: String
+        /// The bodies of the reports, without the installation and the environment.
+        let reports: [String]
+    }
+
+    private static let startToken =
+        #""kind":"startToken","attributesType":"MatchAttributes","token":"00ff00ff""#
+    private static func updateToken(group: String?) -> String {
+        let groupField = group.map { #","groupId":"\#($0)""# } ?? ""
+        return
+            #""kind":"updateToken","attributesType":"MatchAttributes","activityId":"A","token":"00aa00aa"\#(groupField)"#
+    }
+    private static func state(_ state: String) -> String {
+        #""kind":"state","attributesType":"MatchAttributes","activityId":"A","groupId":"quiet","state":"\#(state)""#
+    }
+
+    private static let cases = [
+        Case(
+            code: "nothing_reported", words: "no token has been reported", reports: [#""kind":"heartbeat""#]),
+        Case(code: "system", words: "iOS 16.4 is too old", reports: [#""kind":"heartbeat","os":"16.4""#]),
+        Case(
+            code: "switched_off", words: "switched Live Activities off",
+            reports: [startToken + #","activitiesEnabled":false"#]),
+        Case(code: "nothing_sent", words: "nothing was sent to it", reports: [startToken]),
+        Case(
+            code: "unregistered", words: "unregistered the type",
+            reports: [startToken, #""kind":"unregister","attributesType":"MatchAttributes""#]),
+        Case(code: "unknown_group", words: "has not reported its group", reports: [updateToken(group: nil)]),
+        Case(code: "nothing_sent", words: "its group had no send", reports: [updateToken(group: "quiet")]),
+        Case(code: "no_token", words: "its update token has not been reported", reports: [state("active")]),
+        Case(
+            code: "dismissed", words: "the person dismissed it",
+            reports: [updateToken(group: "quiet"), state("dismissed")]),
+        Case(code: "ended", words: "it ended at", reports: [updateToken(group: "quiet"), state("ended")]),
+        Case(
+            code: "not_running", words: "it was not in the list",
+            reports: [updateToken(group: "quiet"), #""kind":"reconcile","running":[]"#]),
+    ]
+
+    private func call(_ method: String, _ url: String, body: String? = nil) async throws -> (Int, String) {
+        var arguments = [
+            "-sS", "-X", method, "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(key)",
+            "http://\(url)",
+        ]
+        if let body { arguments += ["-d", body] }
+        let process = try ChildProcess("curl", arguments: arguments)
+        #expect(try await process.exitStatus() == 0, "\(process.errors)")
+        let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
+        return (lines.last.flatMap { Int($0) } ?? 0, lines.dropLast().joined(separator: "\n"))
+    }
+
+    /// Returns the reason of an installation, or of its activity in a group, as "code: sentence". Nil if it is unknown.
+    private func reason(of installation: String, inGroup group: String? = nil) async throws -> String? {
+        let (status, body) = try await call("GET", "\(gateway)/v1/installations/\(installation)")
+        guard status == 200 else { return nil }
+        let object = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
+        let activities = object?["activities"] as? [[String: Any]] ?? []
+        let subject = group.map { group in activities.last { $0["groupId"] as? String == group } } ?? object
+        guard let why = subject?["why"] as? [String: Any], let code = why["code"],
+            let sentence = why["sentence"]
+        else { return nil }
+        return "\(code): \(sentence)"
+    }
+
+    @Test func `every reason that a phone can report is said of that phone`() async throws {
+        for (number, expected) in Self.cases.enumerated() {
+            let id = "walk-\(number)"
+            for report in expected.reports {
+                let (status, body) = try await call(
+                    "POST", "\(gateway)/v1/reports",
+                    body: #"{"environment":"production","installationId":"\#(id)",\#(report)}"#)
+                #expect(status == 202, "\(body)")
+            }
+            var last: String?
+            try await eventually("\(expected.code) of \(expected.reports), not \(last ?? "nothing")") {
+                last = try await reason(of: id)
+                return last.map { $0.hasPrefix(expected.code + ":") && $0.contains(expected.words) } ?? false
+            }
+        }
+    }
+
+    @Test func `a phone shows the newest version, and after an END it ended and was not dismissed`()
+        async throws
+    {
+        func send(_ fields: String) async throws {
+            let (status, body) = try await call("POST", "\(gateway)/v1/sends", body: "{\(fields)}")
+            #expect(status == 202, "\(body)")
+        }
+        try await send(
+            #""event":"start","groupId":"walk","attributesType":"MatchAttributes","audience":{"users":["user-0"]},"attributes":{},"contentState":{"status":"on"},"alert":{"title":"A match"}"#
+        )
+        let (status, body) = try await call(
+            "POST", "\(control)/v1/wait",
+            body:
+                #"{"phone":"phone-0","group":"walk","pointer":"/status","equals":"on","milliseconds":60000}"#)
+        #expect(status == 200, "\(body)")
+        try await eventually("the phone shows the newest version") {
+            try await reason(of: "phone-0", inGroup: "walk")?.hasPrefix("shows_newest: it shows version")
+                ?? false
+        }
+        let dismissal = Int(Date().timeIntervalSince1970) + 2
+        try await send(
+            #""event":"end","groupId":"walk","contentState":{"status":"off"},"dismissalDate":\#(dismissal)"#)
+        try await eventually("the activity ended, and left the screen") {
+            let reason = try await reason(of: "phone-0", inGroup: "walk") ?? ""
+            #expect(!reason.hasPrefix("dismissed:"), "\(reason)")
+            return reason.hasPrefix("ended: it ended: APNs accepted its END at")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import InstallationRecords
+import JSON
+import Kafka
+import Lifecycle
+import ProcessTesting
+import Store
+import Telemetry
+
+@testable import Insight
+
+/// The files of one lane with events that a test adds, opened for queries.
+final class FilledLane {
+    static let start: Int64 = 1_795_000_000_000
+    private let directory: TemporaryDirectory
+    private let files: LaneFiles
+    let openLanes = OpenLanes()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let (path, boot) = (directory.path, try BootID.current())
+        func partition(of topic: InsightTopic) -> TopicPartition {
+            TopicPartition(topic.name.rawValue, 0)
+        }
+        let receipts = try ReceiptFile(
+            directory: path + "/receipts", of: partition(of: .receipts), cluster: "cluster",
+            limits: EnvironmentLimits(), boot: boot, reader: JSONReader())
+        let events = try EventFile(
+            directory: path + "/events", of: partition(of: .events), cluster: "cluster")
+        let rows = try InsightTopic.allCases.compactMap { topic in
+            try topic.mapping.map { mapping in
+                try RowFile(
+                    directory: path + "/" + topic.name.rawValue, mapping: mapping, of: partition(of: topic),
+                    ageMax: topic.ageMaxMilliseconds, cluster: "cluster", limits: EnvironmentLimits(),
+                    boot: boot)
+            }
+        }
+        files = LaneFiles(partition: 0, receipts: receipts, events: events, rows: rows)
+    }
+
+    /// Writes events, one each `spacing` milliseconds, and opens the lane for queries.
+    func fill(events count: Int, spacing: Int64 = 1000, makeEvent: (Int) -> Event) throws {
+        for number in 0..<count {
+            var event = makeEvent(number)
+            event.eventTime = Self.start + Int64(number) * spacing
+            files.eventFile.add(event, at: Int64(number), stamp: event.eventTime)
+            if number % 10_000 == 9999 { try files.eventFile.commit() }
+        }
+        try files.eventFile.commit()
+        openLanes.add(OpenLane(files: files))
+    }
+
+    var reader: LaneReader { LaneReader(openLanes: openLanes, lanes: 1) }
+
+    deinit { try? files.close() }
+}

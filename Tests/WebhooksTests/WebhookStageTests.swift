@@ -1,0 +1,172 @@
+import Catalog
+import CatalogRecords
+import Cryptography
+import Foundation
+import IngestTesting
+import InstallationRecords
+import JSON
+import KafkaTesting
+import Lifecycle
+import ProcessTesting
+import RecordFormat
+import Simulation
+import TLS
+import Telemetry
+import Testing
+import TokenSealing
+import Topics
+import WebhooksTesting
+
+@testable import Webhooks
+
+/// The stage on the embedded broker, with a real HTTP endpoint.
+@Suite struct WebhookStageTests {
+    private let cluster: TestCluster
+    private let bed: TestBed
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        cluster = try TestCluster()
+        bed = try TestBed(brokers: cluster.brokers, lanes: 4)
+        directory = try TemporaryDirectory()
+    }
+
+    private func makeEndpoint(
+        tls: TLSContext? = nil, _ script: @escaping ScriptedEndpoint.Script
+    ) throws -> (server: ScriptedEndpoint, record: WebhookTestEndpoint) {
+        var record = try WebhookTestEndpoint(
+            url: "http://127.0.0.1:1/", types: [.activityTapped], in: directory.path)
+        let server = try ScriptedEndpoint(keys: [record.key], tls: tls, script)
+        record.record.url = "\(tls == nil ? "http" : "https")://localhost:\(server.port)/hooks?a=b"
+        return (server, record)
+    }
+
+    /// Writes numbered taps of some users.
+    private func writeTaps(_ count: Int, users: Int, from first: Int = 1) throws {
+        let writer = try RecordWriter(on: bed, to: .events)
+        for number in first..<first + count {
+            for user in 0..<users {
+                let event = WebhookTestEndpoint.tap(number: number, of: "user-\(user)")
+                writer.write(key: event.key, value: event.encoded())
+            }
+        }
+        #expect(writer.finish())
+    }
+
+    @Test func `every event arrives signed and in order at an endpoint that is slow and resets`() async throws
+    {
+        let answers = TracedLock(SeededGenerator(seed: 7))
+        let (server, record) = try makeEndpoint { call in
+            if call.attempt > 1 { return .status(204) }
+            return answers.withLock { answers in
+                switch answers.number(below: 40) {
+                case 0: .status(500)
+                case 1: .reset
+                case 2...5: .late(200, milliseconds: 50)
+                default: .status(200)
+                }
+            }
+        }
+        try writeTaps(20, users: 10)
+        let stage = try await RunningWebhooks(bed, endpoint: record, directory: directory.path)
+        try await eventually("all events are accepted") { server.acceptedCount == 200 }
+        #expect(server.faults.isEmpty, "\(server.faults.first ?? "")")
+        let call = try #require(server.calls.first)
+        #expect(call.headers["content-type"] == "application/json" && call.type == "activity.tapped")
+        await stage.stop()
+        #expect(stage.failure == nil)
+        #expect(stage.count("flotilla_webhooks_events_total", "outcome", "delivered") == 200)
+    }
+
+    @Test func `a stage that starts again goes on, and a replay sends everything once more`() async throws {
+        let (server, firstRecord) = try makeEndpoint { _ in .status(200) }
+        var record = firstRecord
+        try writeTaps(5, users: 4)
+        var stage = try await RunningWebhooks(bed, endpoint: record, directory: directory.path + "/a")
+        try await eventually("the first events are accepted") { server.acceptedCount == 20 }
+        await stage.stop()
+        try writeTaps(5, users: 4, from: 6)
+        stage = try await RunningWebhooks(bed, endpoint: record, directory: directory.path + "/b")
+        try await eventually("the later events are accepted") { server.acceptedCount == 40 }
+        #expect(server.calls.count == 40, "a stop in order repeats nothing")
+        record.record.replay = WebhookEndpoint.Replay(requestedAt: 1000, start: .time(0))
+        stage.use(record.catalog)
+        try await eventually("all events have come again") { server.calls.count == 80 }
+        #expect(server.acceptedCount == 40 && server.faults.isEmpty)
+        await stage.stop()
+    }
+
+    @Test func `an endpoint that answers 410 is disabled in the catalog and not called again`() async throws {
+        let (server, record) = try makeEndpoint { _ in .status(410) }
+        try writeTaps(3, users: 1)
+        let stage = try await RunningWebhooks(bed, endpoint: record, directory: directory.path)
+        let name = bed.layout.name(of: .catalog)
+        try await eventually("the catalog has the disabled endpoint") {
+            let catalog = try CatalogReader.readToEnd(bed.settings, topic: name, metrics: stage.metrics)
+            return catalog.webhooks(of: "shop")["billing"]?.disabling != nil
+        }
+        var disabled = record.record
+        disabled.disabling = .init(at: 1, reason: "gone")
+        stage.use(WebhookTestEndpoint.catalog(with: disabled))
+        try await eventually("the stage counts it as disabled") {
+            stage.count("flotilla_webhooks_endpoints", "state", "disabled") == 1
+                && stage.count("flotilla_webhooks_endpoints", "state", "served") == 0
+        }
+        #expect(server.calls.count == 1)
+        await stage.stop()
+    }
+
+    @Test func `an endpoint that does not answer does not delay another`() async throws {
+        let (silent, silentRecord) = try makeEndpoint { _ in .silence }
+        let (server, record) = try makeEndpoint { _ in .status(200) }
+        var second = record.record
+        second.name = "second"
+        second.secrets = []
+        let secret = WebhookSecret(key: record.key)
+        second.secrets = [
+            secret.sealed(by: .init(keys: record.sealingKeys), app: "shop", endpoint: "second", now: 0)
+        ].compactMap { $0 }
+        try writeTaps(50, users: 20)
+        let stage = try await RunningWebhooks(bed, endpoint: silentRecord, directory: directory.path) {
+            $0.eventsMax = 16
+        }
+        try await eventually("the silent endpoint is called") { !silent.calls.isEmpty }
+        var catalog = silentRecord.catalog
+        _ = catalog.apply(key: second.key, value: second.encoded(), with: .init())
+        stage.use(catalog)
+        try await eventually("the other endpoint has everything") { server.acceptedCount == 1000 }
+        #expect(silent.acceptedCount == 0 && server.faults.isEmpty)
+        let unfinished = stage.metrics.values(of: "flotilla_webhooks_unfinished_events").map(\.number)
+        #expect(unfinished.allSatisfy { $0 <= Double(16 + WebhooksSettings.batchRecordsMax) })
+        await stage.stop()
+    }
+
+    @Test func `an endpoint with TLS is called, and one in a private network is not`() async throws {
+        let authority = CertificateAuthority(name: "Test CA")
+        let identity = authority.issue(for: ["localhost"])
+        let context = try TLSContext.server(
+            chain: .text(identity.chainPEM), key: .text(identity.keyPEM), protocols: [],
+            acceptsPeersWithoutALPN: true)
+        let (server, record) = try makeEndpoint(tls: context) { _ in .status(200) }
+        let authorities = directory.path + "/ca.pem"
+        try authority.certificatePEM.write(toFile: authorities, atomically: true, encoding: .utf8)
+        try writeTaps(3, users: 3)
+        let guarded = try await RunningWebhooks(
+            bed, endpoint: record, directory: directory.path + "/a"
+        ) { settings in
+            settings.authorities = authorities
+            settings.allowedNetworks = []
+        }
+        try await eventually("the calls fail") {
+            guarded.count("flotilla_webhooks_calls_total", "outcome", "failed") >= 3
+        }
+        #expect(server.calls.isEmpty)
+        await guarded.stop()
+        let stage = try await RunningWebhooks(bed, endpoint: record, directory: directory.path + "/b") {
+            $0.authorities = authorities
+        }
+        try await eventually("all events are accepted") { server.acceptedCount == 9 }
+        #expect(server.faults.isEmpty)
+        await stage.stop()
+    }
+}

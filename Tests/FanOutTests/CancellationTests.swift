@@ -115,10 +115,10 @@ func `a restored state is cancelled together with the send that it came from`(
     #expect(
         plan.stop
             == Plan.LaneStop(instruction: StopInstruction(send: "wrong", key: match), lanes: .every))
-    #expect(plan.versions == [dawn + 21])
+    #expect(plan.timestamps == [dawn + 21])
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":1}"#))
     #expect(plan.note?.cancelledSends == ["wrong"])
-    #expect(plan.note?.updateVersion == dawn + 21)
+    #expect(plan.note?.updateVersion == version(at: 21))
     for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 22, in: &rows) }
     #expect(rows.rows[match]?.heldSend?.id == "u6")
     let held = try planner.cancel("u6", at: 23, in: &rows)
@@ -137,7 +137,7 @@ func `a restored state is cancelled together with the send that it came from`(
     let plan = try planner.cancel("wrong", of: .user("ben"), at: 11, in: &rows)
     #expect(plan.verdicts == [.stopping, .planned])
     #expect(plan.recipients.map(\.recipient) == [.user("ben")])
-    #expect(plan.versions == [dawn + 11])
+    #expect(plan.timestamps == [dawn + 11])
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":1}"#))
     #expect(plan.expansions[0].isUrgent)
     #expect(try planner.cancel("wrong", of: .user("ben"), at: 12, in: &rows).expansions.isEmpty)

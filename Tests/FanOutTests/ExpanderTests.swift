@@ -270,7 +270,7 @@ struct ExpanderTests {
         try lane.expand(makeExpansionForP1(.end, generation: 1, version: 5))
         let jobs = lane.takeJobs()
         #expect(jobs.map(\.head.version) == [dawn + 5])
-        #expect(jobs.map { Push($0.body).timestamp } == [dawn + 9])
+        #expect(jobs.map { Push($0.body).timestamp } == [dawn + 10])
     }
 
     @Test func `an activity without a group joins the newest start and stays in its group`()

@@ -63,6 +63,7 @@ extension FleetHistory {
             throw Violation(
                 description: "completion reports \(completionReports), expected \(expectedReports)")
         }
+        try checkTimestamps()
         for phone in phones {
             try checkStarts(of: phone)
             for activity in phone.activities {
@@ -77,8 +78,19 @@ extension FleetHistory {
                 if !states.contains(activity.state) {
                     throw Violation(
                         description:
-                            "\(name) shows \(activity.state ?? "-") of \(activity.version), not \(states)")
+                            "\(name) shows \(activity.state ?? "-") of \(activity.timestamp), not \(states)")
                 }
+            }
+        }
+    }
+
+    /// Checks that the newest update of each activity has the highest timestamp. So its phone ends on that state, in
+    /// every order in which APNs delivers.
+    private func checkTimestamps() throws {
+        for (activity, pushes) in updates {
+            guard let newest = pushes.max(by: { $0.version < $1.version }) else { continue }
+            for push in pushes where push.version < newest.version && push.timestamp >= newest.timestamp {
+                throw Violation(description: "\(activity): \(push) is not older for the phone than \(newest)")
             }
         }
     }

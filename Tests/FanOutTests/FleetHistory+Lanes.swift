@@ -108,11 +108,6 @@ extension FleetHistory {
     /// - Parameter rows: The lane's rows before the transaction.
     func check(_ job: Job, rowsBefore rows: LaneRows) throws {
         let push = Push(job.body)
-        if push.event == .end ? push.timestamp < job.head.version : push.timestamp != job.head.version {
-            throw Violation(
-                description:
-                    "a body with timestamp \(push.timestamp) and a head with version \(job.head.version)")
-        }
         switch push.event {
         case .start:
             let generation =
@@ -130,6 +125,8 @@ extension FleetHistory {
             }
         case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
         case .update:
+            updates["\(job.installation)/\(job.entry)", default: []].append(
+                (version: job.head.version, timestamp: push.timestamp))
             if let end = ends[job.token], job.head.generation < end {
                 throw Violation(description: "an update \(push.timestamp) after the END \(end)")
             }

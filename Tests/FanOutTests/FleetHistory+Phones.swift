@@ -29,23 +29,19 @@ extension FleetHistory {
                 Activity(
                     id: "act\(activityCount)", group: job.head.group ?? "",
                     reportsGroup: !hidesSomeGroups || chance(50), state: push.state,
-                    version: push.timestamp))
+                    timestamp: push.timestamp))
             return
         }
         guard
             let activityIndex = phones[index].activities.firstIndex(where: { "update:" + $0.id == job.entry })
         else { throw Violation(description: "a job for an unknown activity") }
         var activity = phones[index].activities[activityIndex]
-        if let known = activity.statesByVersion[push.timestamp], push.event == .update, known != push.state {
-            throw Violation(description: "two states under version \(push.timestamp)")
-        }
-        if push.event == .update { activity.statesByVersion[push.timestamp] = push.state }
         guard !activity.hasEnded else { return }
-        guard push.timestamp >= activity.version else {
+        guard push.timestamp > activity.timestamp else {
             if push.event == .end { phones[index].activities[activityIndex].hasMissedEnd = true }
             return
         }
-        activity.version = push.timestamp
+        activity.timestamp = push.timestamp
         if push.event == .end { activity.hasEnded = true } else { activity.state = push.state }
         phones[index].activities[activityIndex] = activity
     }
@@ -78,7 +74,7 @@ extension FleetHistory {
     func startOwnActivity(onPhone index: Int, in group: String) {
         activityCount += 1
         var activity = Activity(
-            id: "act\(activityCount)", group: group, reportsGroup: true, state: nil, version: 0)
+            id: "act\(activityCount)", group: group, reportsGroup: true, state: nil, timestamp: 0)
         activity.isOwn = true
         phones[index].activities.append(activity)
     }

@@ -41,6 +41,8 @@ final class FleetHistory {
     var restarts: [String: Set<String>] = [:]
     /// The version of the END that each token got.
     var ends: [String: Int64] = [:]
+    /// The versions and timestamps of the updates that each activity got.
+    var updates: [String: [(version: Int64, timestamp: Int64)]] = [:]
     /// The number of completion reports per send and lane.
     var completionReports: [String: Int] = [:]
     /// The visits that updates with `conflate: false` owe to members, until they have made them.

@@ -10,15 +10,16 @@ import Testing
 
 @testable import FanOut
 
-// Updates that wait until their versions are no longer ahead of the clock, and the sends that replace or
+// Updates that wait until their timestamps are no longer ahead of the clock, and the sends that replace or
 // release them.
 
-@Test func `versions run at most five seconds ahead, and beyond that only the newest update waits`() throws {
+@Test func `timestamps run at most five seconds ahead, and beyond that only the newest update waits`() throws
+{
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     for ahead in 1...5 {
         #expect(
-            try planner.plan(makeSend(.update, state: ahead), at: 0, in: &rows).versions == [
+            try planner.plan(makeSend(.update, state: ahead), at: 0, in: &rows).timestamps == [
                 dawn + Int64(ahead)
             ])
     }
@@ -33,7 +34,7 @@ import Testing
     #expect(early.verdicts == [.held])
     let released = try planner.release(match, now: dawn + 1, in: &rows)
     #expect(released.verdicts == [.planned])
-    #expect(released.versions == [dawn + 6])
+    #expect(released.timestamps == [dawn + 6])
     #expect(released.expansions[0].expansion.content.contentState == raw(#"{"goals":7}"#))
     #expect(try planner.release(match, now: dawn + 2, in: &rows) == Plan())
 }
@@ -43,10 +44,11 @@ import Testing
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 3600, in: &rows)
     for number in 1...9 {
         let plan = try planner.plan(makeSend(.update, state: number), at: 0, in: &rows)
-        #expect(plan.versions == [dawn + 3600 + Int64(number)])
+        #expect(plan.timestamps == [dawn + 3600 + Int64(number)])
     }
     #expect(
-        try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).versions == [dawn + 3610])
+        try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).timestamps == [dawn + 3610]
+    )
 }
 
 @Test func `an END never waits and supersedes a held update`() throws {
@@ -55,10 +57,10 @@ import Testing
     _ = try planner.plan(makeSend(.update, id: "held"), at: 0, in: &rows)
     let end = try planner.plan(makeSend(.end), at: 0, in: &rows)
     #expect(end.verdicts == [.superseded, .planned])
-    #expect(end.versions == [dawn + 6])
+    #expect(end.timestamps == [dawn + 6])
     #expect(try planner.release(match, now: dawn + 9, in: &rows) == Plan())
     let start = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
-    #expect(start.expansions[0].expansion.generation == dawn + 7)
+    #expect(start.timestamps == [dawn + 7] && start.versions[0] > end.versions[0])
 }
 
 @Test func `a held update of one user is superseded by a newer update of the whole group`() throws {
@@ -71,7 +73,7 @@ import Testing
     var other = rows
     let released = try planner.release(key, now: dawn + 1, in: &other)
     #expect(released.verdicts == [.planned])
-    #expect(released.versions == [dawn + 6])
+    #expect(released.timestamps == [dawn + 6])
     _ = try planner.plan(makeSend(.update), at: 1, in: &rows)
     #expect(try planner.release(key, now: dawn + 1, in: &rows).verdicts == [.superseded])
 }
@@ -89,14 +91,14 @@ import Testing
     let early = try planner.release(ben, now: dawn + 1, in: &rows)
     #expect(early.heldSend == Plan.HeldSend(key: ben, at: dawn + 2))
     #expect(early.progress.isEmpty)
-    #expect(try planner.release(ben.wholeGroup, now: dawn + 1, in: &rows).versions == [dawn + 6])
+    #expect(try planner.release(ben.wholeGroup, now: dawn + 1, in: &rows).timestamps == [dawn + 6])
     let own = try planner.release(ben, now: dawn + 2, in: &rows)
     #expect(own.verdicts == [.planned])
-    #expect(own.versions == [dawn + 7])
+    #expect(own.timestamps == [dawn + 7])
 }
 
 @Test
-func `an update of one user waits behind the group's held update, even with a version that is not ahead`()
+func `an update of one user waits behind the group's held update, even with a timestamp that is not ahead`()
     throws
 {
     var rows = Rows()
@@ -114,8 +116,8 @@ func `an update of one user waits behind the group's held update, even with a ve
         let plan = try planner.plan(makeSend(.update, to: audience, id: "later"), at: 0, in: &rows)
         #expect(plan.progress.map(\.send) == ["waits", "later"])
         #expect(plan.verdicts == [.planned, .planned])
-        #expect(plan.versions.first == dawn + 6)
-        #expect(plan.versions.dropFirst().allSatisfy { $0 == dawn + 7 })
+        #expect(plan.timestamps.first == dawn + 6)
+        #expect(plan.timestamps.dropFirst().allSatisfy { $0 == dawn + 7 })
     }
 }
 
@@ -127,7 +129,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
         var send = makeSend(.update, to: audience, id: "u\(number)")
         send.isConflatable = false
         let plan = try planner.plan(send, at: 0, in: &rows)
-        #expect(plan.verdicts == [.planned] && plan.versions == [dawn + number])
+        #expect(plan.verdicts == [.planned] && plan.timestamps == [dawn + number])
     }
     // Updates with conflation still wait and supersede one another.
     #expect(try planner.plan(makeSend(.update, to: audience, id: "a"), at: 0, in: &rows).verdicts == [.held])
@@ -148,7 +150,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
     own.isConflatable = false
     let plan = try planner.plan(own, at: 0, in: &rows)
     #expect(plan.progress.map(\.send) == ["all", "own"] && plan.verdicts == [.planned, .planned])
-    #expect(plan.versions == [dawn + 6, dawn + 7])
+    #expect(plan.timestamps == [dawn + 6, dawn + 7])
 }
 
 @Test func `an update of one activity does not supersede another user's held update`() throws {

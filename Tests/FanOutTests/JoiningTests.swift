@@ -23,8 +23,10 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     #expect(plan.progress.map(\.send) == ["wrong.undo", "right"])
     #expect(plan.expansions.allSatisfy { $0.expansion.content.contentState == goals(0) })
     #expect(
-        plan.expansions.allSatisfy { $0.expansion.generation == dawn && $0.expansion.version == dawn + 10 })
-    #expect(plan.versions.allSatisfy { $0 == dawn + 10 })
+        plan.expansions.allSatisfy {
+            $0.expansion.generation == version(at: 0) && $0.expansion.version == version(at: 10)
+        })
+    #expect(plan.timestamps.allSatisfy { $0 == dawn + 10 })
     let update = try #require(plan.expansions.first).expansion
     #expect(update.targets == .group && update.content.event == .update && update.content.alert == nil)
     // Its state is the group's newest state until it is cancelled.
@@ -63,7 +65,7 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 5), at: 40, in: &rows)
     let expansion = try #require(plan.expansions.first).expansion
     #expect(expansion.content.contentState == goals(1) && !expansion.carriesOwnState)
-    #expect(plan.versions == [dawn])
+    #expect(plan.timestamps == [dawn])
     #expect(!plan.expansions[0].isUrgent, "the start must not overtake the list")
 }
 

@@ -24,9 +24,9 @@ struct Activity {
     var group: String
     /// Whether the phone reports the group with the token.
     var reportsGroup: Bool
-    /// The state that it shows, and the version of that state.
+    /// The state that it shows, and the timestamp of that state. It ignores a push whose timestamp is not newer.
     var state: String?
-    var version: Int64
+    var timestamp: Int64
     var hasEnded = false
     /// Whether it missed an END, because it already showed a state of a later generation.
     var hasMissedEnd = false
@@ -34,8 +34,6 @@ struct Activity {
     var isOwn = false
     /// The newest reported token. Nil before the first report.
     var token: Int?
-    /// The state that the phone has seen under each version.
-    var statesByVersion: [Int64: String?] = [:]
 }
 
 /// A phone of one user.

@@ -10,31 +10,31 @@ import Testing
 
 @testable import FanOut
 
-// The rules of the planner, one by one: generations, versions, recipients, verdicts and deadlines.
+// The rules of the planner, one by one: generations, versions, timestamps, recipients, verdicts and deadlines.
 
 @Test func `a start opens a generation, and an update and an END follow it in every lane`() throws {
     var rows = Rows()
     let start = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     #expect(start.verdicts == [.planned])
     #expect(start.expansions.map(\.lanes) == [.every])
-    #expect(start.expansions[0].expansion.generation == dawn)
-    #expect(start.expansions[0].expansion.version == dawn)
+    #expect(start.expansions[0].expansion.generation == version(at: 0))
+    #expect(start.versions == [version(at: 0)] && start.timestamps == [dawn])
     #expect(start.expansions[0].expansion.targets == .everyone)
     let update = try planner.plan(makeSend(.update, state: 1), at: 10, in: &rows)
-    #expect(update.expansions[0].expansion.generation == dawn)
-    #expect(update.versions == [dawn + 10])
+    #expect(update.expansions[0].expansion.generation == version(at: 0))
+    #expect(update.timestamps == [dawn + 10])
     #expect(
         update.note
-            == SupersededVersions(app: "shop", group: "match", updateVersion: dawn + 10, endVersion: 0))
+            == SupersededVersions(app: "shop", group: "match", updateVersion: version(at: 10), endVersion: 0))
     let end = try planner.plan(makeSend(.end, state: 2), at: 20, in: &rows)
     #expect(
         end.note
             == SupersededVersions(
-                app: "shop", group: "match", updateVersion: dawn + 10, endVersion: dawn + 20))
+                app: "shop", group: "match", updateVersion: version(at: 10), endVersion: version(at: 20)))
     #expect(try planner.plan(makeSend(.update, state: 3), at: 30, in: &rows).verdicts == [.ended])
     #expect(try planner.plan(makeSend(.end), at: 31, in: &rows).verdicts == [.ended])
     let next = try planner.plan(makeSend(.start, to: .tags(["vip"])), at: 40, in: &rows)
-    #expect(next.expansions[0].expansion.generation == dawn + 40)
+    #expect(next.expansions[0].expansion.generation == version(at: 40))
 }
 
 @Test func `a later start joins the generation and carries the newest state`() throws {
@@ -43,8 +43,8 @@ import Testing
     _ = try planner.plan(makeSend(.update, state: 7), at: 5, in: &rows)
     let joined = try planner.plan(makeSend(.start, to: .tags(["b"]), state: 0), at: 9, in: &rows)
     let expansion = joined.expansions[0].expansion
-    #expect(expansion.generation == dawn)
-    #expect(expansion.version == dawn + 5)
+    #expect(expansion.generation == version(at: 0))
+    #expect(expansion.version == version(at: 5) && expansion.timestamp == dawn + 5)
     #expect(expansion.content.contentState == raw(#"{"goals":7}"#))
     #expect(expansion.content.alert != nil)
     #expect(joined.note == nil)
@@ -61,23 +61,24 @@ import Testing
 
 @Test
 func
-    `users have separate versions above the group's version, and the next group version exceeds all of them`()
+    `users have separate timestamps above the group's, and the next timestamp of the group exceeds all of them`()
     throws
 {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let ben = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 1), at: 0, in: &rows)
-    #expect(ben.versions == [dawn + 1])
+    #expect(ben.timestamps == [dawn + 1])
     #expect(ben.expansions[0].isUrgent)
     #expect(ben.expansions[0].lanes == .only(LaneSet(["u:ben".utf8.count % 3])))
     #expect(ben.note == nil)
-    // Another user's versions begin at the group's version, not at Ben's.
+    // Another user's timestamps begin at the group's, not at Ben's.
     let two = try planner.plan(makeSend(.update, to: .users(["ada", "ben"]), state: 2), at: 0, in: &rows)
     #expect(two.expansions.allSatisfy { !$0.isUrgent })
-    #expect(two.versions == [dawn + 1, dawn + 2])
+    #expect(two.timestamps == [dawn + 1, dawn + 2])
     let whole = try planner.plan(makeSend(.update, state: 3), at: 0, in: &rows)
-    #expect(whole.versions == [dawn + 3])
-    #expect(try planner.plan(makeSend(.update, to: .users(["ada"])), at: 0, in: &rows).versions == [dawn + 4])
+    #expect(whole.timestamps == [dawn + 3])
+    #expect(
+        try planner.plan(makeSend(.update, to: .users(["ada"])), at: 0, in: &rows).timestamps == [dawn + 4])
 }
 
 @Test func `an END for one user ends only that user, and a start brings back only that user`() throws {
@@ -88,11 +89,14 @@ func
     let both = try planner.plan(makeSend(.update, to: .users(["ben", "ada"])), at: 12, in: &rows)
     guard case .planner(let part) = both.progress[0].part else { throw Missing() }
     #expect(part.endedRecipients == 1)
-    #expect(both.versions.count == 1)
+    #expect(both.timestamps.count == 1)
     let again = try planner.plan(makeSend(.start, to: .users(["ben", "ada"])), at: 20, in: &rows)
     let expected: [Expansion.ScopedRecipient] = [
-        .init(.user("ada"), scope: .group, generation: dawn, version: dawn),
-        .init(.user("ben"), scope: .recipient, generation: dawn + 20, version: dawn + 20),
+        .init(
+            .user("ada"), scope: .group, generation: version(at: 0), version: version(at: 0), timestamp: dawn),
+        .init(
+            .user("ben"), scope: .recipient, generation: version(at: 20), version: version(at: 20),
+            timestamp: dawn + 20),
     ]
     #expect(again.recipients.sorted { $0.recipient.text < $1.recipient.text } == expected)
     #expect(
@@ -158,18 +162,19 @@ func
         })
 }
 
-@Test func `named activities get a version above all versions of the group, in every lane`() throws {
+@Test func `named activities get a version and a timestamp above those of the group, in every lane`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows)
     let plan = try planner.plan(makeSend(.update, to: .activities(["a1", "a2"])), at: 0, in: &rows)
-    #expect(plan.versions == [dawn + 2])
+    #expect(plan.timestamps == [dawn + 2])
     #expect(plan.expansions.map(\.lanes) == [.every])
     #expect(plan.expansions[0].expansion.targets == .activities(["a1", "a2"]))
-    // Ben may own one of them, so his next update is newer.
-    #expect(try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows).versions == [dawn + 3])
+    // Ben may own one of them. Only his lane knows that, and raises the timestamp then.
+    let own = try planner.plan(makeSend(.update, to: .users(["ben"])), at: 0, in: &rows)
+    #expect(own.timestamps == [dawn + 2] && own.versions[0] > plan.versions[0])
     let alone = try planner.plan(makeSend(.update, to: .activities(["a9"]), group: nil), at: 0, in: &rows)
-    #expect(alone.versions == [dawn])
+    #expect(alone.timestamps == [dawn])
     #expect(alone.expansions[0].isUrgent)
 }
 
@@ -260,7 +265,7 @@ func
     var end = makeSend(.end)
     end.generation = first
     #expect(try planner.plan(end, at: 40, in: &rows).verdicts == [.outdated])
-    end.generation = dawn + 20
+    end.generation = version(at: 20)
     #expect(try planner.plan(end, at: 41, in: &rows).verdicts == [.planned])
 }
 
@@ -271,7 +276,8 @@ func
     let plan = try planner.plan(start, at: 0, in: &rows)
     #expect(
         plan.autoEnd
-            == AutomaticEnd(app: "shop", group: "match", owner: nil, generation: dawn, endsAt: dawn + 3600))
+            == AutomaticEnd(
+                app: "shop", group: "match", owner: nil, generation: version(at: 0), endsAt: dawn + 3600))
     // A send without a deadline is valid until the group's end date.
     #expect(plan.expansions[0].expansion.deadline == dawn + 3600)
     #expect(
@@ -292,7 +298,7 @@ func
             let expected = try planner.plan(send, at: Int64(seconds), in: &right)
             send.acceptedAt += skew * 1000
             let plan = try planner.plan(send, at: Int64(seconds), in: &wrong)
-            #expect(plan.versions == expected.versions)
+            #expect(plan.timestamps == expected.timestamps)
             #expect(
                 plan.expansions.map(\.expansion.deadline) == expected.expansions.map(\.expansion.deadline))
         }
@@ -360,7 +366,7 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 5), at: 10, in: &rows)
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: 20, in: &rows)
-    #expect(plan.versions == [dawn + 10])
+    #expect(plan.timestamps == [dawn + 10])
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":5}"#))
     #expect(plan.expansions[0].isUrgent)
 }
@@ -391,8 +397,36 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     #expect(
         try planner.plan(makeSend(.start, to: .everyone), at: days - 1, in: &almost).expansions[0].expansion
             .generation
-            == dawn)
+            == version(at: 0))
     let plan = try planner.plan(makeSend(.start, to: .everyone, state: 2), at: days, in: &rows)
-    #expect(plan.expansions[0].expansion.generation == dawn + days)
+    #expect(plan.expansions[0].expansion.generation == version(at: days))
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":2}"#))
+}
+
+@Test func `sends to named activities do not move the timestamps of others, and do not hold their updates`()
+    throws
+{
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    var last: Int64 = 0
+    for number in 1...50 {
+        let plan = try planner.plan(
+            makeSend(.update, to: .activities(["a1"]), id: "u\(number)"), at: 1, in: &rows)
+        #expect(plan.timestamps == [dawn + 1] && plan.versions[0] > last)
+        last = plan.versions[0]
+    }
+    let own = try planner.plan(makeSend(.update, to: .users(["ben"]), id: "own"), at: 1, in: &rows)
+    #expect(own.verdicts == [.planned] && own.timestamps == [dawn + 1] && own.versions[0] > last)
+    let whole = try planner.plan(makeSend(.update, id: "all"), at: 1, in: &rows)
+    #expect(whole.verdicts == [.planned] && whole.timestamps == [dawn + 2])
+    #expect(whole.versions[0] > own.versions[0])
+}
+
+@Test func `the version follows the clock, also after a burst`() throws {
+    var rows = Rows()
+    let first = try planner.plan(makeSend(.update), at: 0, in: &rows)
+    let second = try planner.plan(makeSend(.update), at: 0, in: &rows)
+    let third = try planner.plan(makeSend(.update), at: 1, in: &rows)
+    let versions = first.versions + second.versions + third.versions
+    #expect(versions == [version(at: 0), version(at: 0) + 1, version(at: 1)])
 }

@@ -39,6 +39,9 @@ func raw(_ text: String) -> RawJSON {
 /// The start of these tests, in seconds since 1970.
 let dawn: Int64 = 1_763_600_000
 
+/// Returns the version of a send that is the first of its group at a number of seconds after dawn.
+func version(at seconds: Int64) -> Int64 { (dawn + seconds) * 1000 }
+
 func makeSend(
     _ event: PushEvent, to audience: Audience = .group, group: String? = "match", id: String = "s",
     state: Int = 0
@@ -84,10 +87,17 @@ extension Plan {
     }
 
     /// The versions of all expansions, one per recipient if there are named recipients.
-    var versions: [Int64] {
+    var versions: [Int64] { eachRecipient(\.version, or: \.version) }
+
+    /// The timestamps of all expansions, one per recipient if there are named recipients.
+    var timestamps: [Int64] { eachRecipient(\.timestamp, or: \.timestamp) }
+
+    private func eachRecipient(
+        _ own: KeyPath<Expansion.ScopedRecipient, Int64>, or whole: KeyPath<Expansion, Int64>
+    ) -> [Int64] {
         expansions.flatMap { part -> [Int64] in
-            if case .recipients(let list) = part.expansion.targets { return list.map(\.version) }
-            return [part.expansion.version]
+            if case .recipients(let list) = part.expansion.targets { return list.map { $0[keyPath: own] } }
+            return [part.expansion[keyPath: whole]]
         }
     }
 }

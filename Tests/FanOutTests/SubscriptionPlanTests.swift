@@ -16,7 +16,8 @@ private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) 
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let started = try #require(try subscribe(at: 1, in: &rows).expansions.first).expansion
-    #expect(started.content.event == .update && started.content.alert == nil && started.version == dawn)
+    #expect(
+        started.content.event == .update && started.content.alert == nil && started.version == version(at: 0))
     let update = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
     let before = rows
     let plan = try subscribe(at: 9, in: &rows)

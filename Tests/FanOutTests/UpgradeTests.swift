@@ -63,4 +63,33 @@ struct UpgradeTests {
         try lane.subscribe(to: ["match", "quiet", "silent"])
         #expect(lane.subscriptions.map(\.group) == ["quiet", "silent"])
     }
+
+    @Test func `an open match goes on in order, from records in which versions were timestamps`() throws {
+        var rows = Rows()
+        rows.rows[match] = try earlierGroup()
+        // The update comes in the second of the newest update of that version.
+        let update = try planner.plan(makeSend(.update, id: "u2", state: 2), at: 5, in: &rows)
+        #expect(update.timestamps == [dawn + 6] && update.versions[0] > dawn + 5)
+        let joined = try planner.plan(makeSend(.start, to: .everyone, id: "s2"), at: 6, in: &rows)
+        #expect(joined.expansions.map(\.expansion.generation) == [dawn])
+        let end = try planner.plan(makeSend(.end, id: "end"), at: 6, in: &rows)
+        #expect(end.timestamps == [dawn + 7] && end.versions[0] > update.versions[0])
+
+        let row = #"{"v":1,"generation":\#(dawn),"version":\#(dawn + 4),"hasStarts":true,"at":\#(dawn)000}"#
+        let lane = try OneLane(starts: [(match, row)])
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        let waiting = """
+            {"v":1,"send":"u1","app":"shop","group":"match","targets":"group","event":"update",\
+            "contentState":{"goals":1},"priority":10,"generation":\(dawn),"version":\(dawn + 5),\
+            "deadline":\(dawn + 28800),"expiration":\(dawn + 28800),"acceptedAt":\(dawn)000}
+            """
+        let older = try Expansion.decode(Array(waiting.utf8), with: reader)
+        try lane.expand(older)
+        for plan in [update, end] { for part in plan.expansions { try lane.expand(part.expansion) } }
+        let pushes = lane.takeJobs().map { Push($0.body) }
+        #expect(pushes.map(\.timestamp) == [dawn + 5, dawn + 6, dawn + 7])
+        #expect(pushes.map(\.event) == [.update, .update, .end])
+        try lane.expand(older)
+        #expect(lane.takeJobs().isEmpty, "the END is newer than a record of the earlier version")
+    }
 }

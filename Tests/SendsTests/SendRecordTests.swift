@@ -48,7 +48,9 @@ private func state(_ version: Int64) -> ScopeState {
     row.endVersion = 2
     row.endTimestamp = 3
     row.version = 4
-    row.recipientVersionFloor = 5
+    row.timestamp = 14
+    row.highestTimestamp = 15
+    row.laneOnlyVersion = 5
     row.highestVersion = 6
     row.newestState = state(7)
     row.replacedStates = [state(6), state(5), state(4)]
@@ -127,12 +129,12 @@ private func makeHeldSend() -> Send {
 @Test func `an expansion and its continuation read back`() throws {
     var expansion = Expansion(
         send: "s1", key: ScopeKey(app: "shop", group: "m"), targets: .group, content: state(7).content,
-        priority: .immediate, generation: 3, version: 7, deadline: 1_763_610_000, expiration: 0,
+        priority: .immediate, generation: 3, version: 7, timestamp: 8, deadline: 1_763_610_000, expiration: 0,
         acceptedAt: 1_763_600_000_000)
     for targets: Expansion.Targets in [
         .everyone, .group, .segments(["a"]), .tags(["b"]), .activities(["c"]),
         .recipients([
-            .init(.user("ben"), scope: .recipient, generation: 1, version: 2),
+            .init(.user("ben"), scope: .recipient, generation: 1, version: 2, timestamp: 5),
             .init(.installation("i1"), scope: .group, generation: 3, version: 4),
         ]),
     ] {
@@ -286,6 +288,10 @@ private func makeHeldSend() -> Send {
         scope.subscription = state
         #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
     }
+    scope.timestamp = 7
+    scope.timestampVersion = 8
+    scope.generationTimestamp = 9
+    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
     scope.subscription = .missing
     let earlier = String(decoding: scope.encoded(), as: UTF8.self)
         .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)

@@ -43,7 +43,7 @@ final class FreshnessRun {
     private var supersededJobs = 0
     /// The time of each update, in milliseconds since 1970.
     private var writtenAt: [Int64] = []
-    /// The first update has the next version. A version is a time in seconds since 1970.
+    /// The first update has the next version, which is also its timestamp, in seconds since 1970.
     private let baseVersion: Int64 = 1_763_600_000
 
     init(options: FreshnessBenchmark.Options, brokers: [String], conflates: Bool) throws {

@@ -32,8 +32,9 @@ struct GroupVersionCheck {
             try deadLetters.scan(.groups, in: partition) { record in
                 guard let key = [UInt8](copying: record.key), newestSendTimes[key] != nil else { return }
                 let row = [UInt8](copying: record.value).flatMap { try? GroupRow.decode($0, with: reader) }
-                // A version is a time in seconds.
-                newestSendTimes[key] = row.map { max($0.lastSendAt, $0.highestVersion * 1_000) } ?? Int64.min
+                newestSendTimes[key] =
+                    row.map { max($0.lastSendAt, SendSequence.milliseconds(of: $0.highestVersion)) }
+                    ?? Int64.min
             }
         }
     }

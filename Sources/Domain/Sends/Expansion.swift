@@ -6,7 +6,8 @@ internal import RecordFormat
 /// A send from the planner to a lane: a record of `expansions` or `expansions.urgent`. After each page, the
 /// rest returns to the same lane as a continuation: the same record with a cursor.
 package struct Expansion: JSONRecord, Hashable {
-    package static let schemaVersion = 1
+    /// Since version 2, timestamps are separate from versions.
+    package static let schemaVersion = 2
 
     /// JSON limits for the largest record: all names of a send may lie in one lane, and each is an object.
     package static let limits = JSONLimits(
@@ -26,18 +27,25 @@ package struct Expansion: JSONRecord, Hashable {
 
     package struct ScopedRecipient: Sendable, Hashable {
         /// The number of members in one recipient's object.
-        static let fieldsMax = 4
+        static let fieldsMax = 5
 
         package var recipient: Recipient
         package var scope: ScopeKind
         package var generation: Int64
         package var version: Int64
+        /// Seconds since 1970.
+        package var timestamp: Int64
 
-        package init(_ recipient: Recipient, scope: ScopeKind, generation: Int64, version: Int64) {
+        /// - Parameter timestamp: nil if the versions are timestamps, as in records of version 1.
+        package init(
+            _ recipient: Recipient, scope: ScopeKind, generation: Int64, version: Int64,
+            timestamp: Int64? = nil
+        ) {
             self.recipient = recipient
             self.scope = scope
             self.generation = generation
             self.version = version
+            self.timestamp = timestamp ?? version
         }
     }
 
@@ -49,7 +57,10 @@ package struct Expansion: JSONRecord, Hashable {
     package var collapseID: String?
     /// The generation of the whole group or of the private group's owner. Named recipients have their own.
     package var generation: Int64
+    /// The place of the send in the order of its group.
     package var version: Int64
+    /// The timestamp that phones compare, in seconds since 1970. A lane raises it for a recipient that had a newer one.
+    package var timestamp: Int64
     /// The number of updates in this generation before this one.
     package var precedingUpdates = 0
     /// Seconds since 1970 after which the send is no longer useful.
@@ -91,10 +102,11 @@ package struct Expansion: JSONRecord, Hashable {
     /// The results of the previous pages.
     package var tally = LaneTally()
 
+    /// - Parameter timestamp: nil if the versions are timestamps, as in records of version 1.
     package init(
         send: String, key: ScopeKey, targets: Targets, content: PushContent, priority: PushPriority,
         generation: Int64,
-        version: Int64, deadline: Int64, expiration: Int64, acceptedAt: Int64
+        version: Int64, timestamp: Int64? = nil, deadline: Int64, expiration: Int64, acceptedAt: Int64
     ) {
         self.send = send
         self.key = key
@@ -103,6 +115,7 @@ package struct Expansion: JSONRecord, Hashable {
         self.priority = priority
         self.generation = generation
         self.version = version
+        self.timestamp = timestamp ?? version
         self.deadline = deadline
         self.expiration = expiration
         self.acceptedAt = acceptedAt
@@ -117,6 +130,7 @@ package struct Expansion: JSONRecord, Hashable {
         writer.field("collapseId", collapseID)
         writer.field("generation", generation)
         writer.field("version", version)
+        writer.field("timestamp", timestamp)
         writer.field("ordinal", precedingUpdates == 0 ? nil : precedingUpdates)
         writer.field("deadline", deadline)
         writer.field("expiration", expiration)
@@ -144,7 +158,8 @@ package struct Expansion: JSONRecord, Hashable {
             send: record["send"].name(), key: record.scopeKey(), targets: record["targets"].targets(),
             content: record.content(), priority: record["priority"].pushPriority(),
             generation: record["generation"].version(), version: record["version"].version(),
-            deadline: record["deadline"].seconds(), expiration: record["expiration"].seconds(),
+            timestamp: record["timestamp"].optional?.seconds(), deadline: record["deadline"].seconds(),
+            expiration: record["expiration"].seconds(),
             acceptedAt: record["acceptedAt"].timeMilliseconds())
         collapseID = record["collapseId"].optional?.name()
         precedingUpdates = record["ordinal"].optional?.int(in: 0...Int.max) ?? 0

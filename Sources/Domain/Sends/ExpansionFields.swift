@@ -38,6 +38,7 @@ extension JSONWriter {
         field("scope", scoped.scope == .group ? nil : scoped.scope.rawValue)
         field("generation", scoped.generation)
         field("version", scoped.version)
+        field("timestamp", scoped.timestamp)
         endObject()
     }
 }
@@ -77,7 +78,8 @@ extension JSONValue {
                 Expansion.ScopedRecipient(
                     object["recipient"].recipient(),
                     scope: object["scope"].optional?.choice(of: ScopeKind.self) ?? .group,
-                    generation: object["generation"].version(), version: object["version"].version()))
+                    generation: object["generation"].version(), version: object["version"].version(),
+                    timestamp: object["timestamp"].optional?.seconds()))
         }
         return recipients
     }

@@ -4,10 +4,11 @@ internal import RecordFormat
 
 /// The planner's record of one scope: a row of `groups`, which is the planner's source of truth.
 ///
-/// A group's own row counts for the whole group and bounds the versions of its recipients. A recipient has a
-/// row only if sends have addressed that recipient alone.
+/// A group's own row counts for the whole group and numbers the sends of its recipients. A recipient has a
+/// row only if sends have addressed that recipient alone. A version is a `SendSequence`.
 package struct GroupRow: JSONRecord, Hashable {
-    package static let schemaVersion = 1
+    /// Since version 2, timestamps are separate from versions.
+    package static let schemaVersion = 2
 
     /// A cancelled send of the group.
     package struct CancelledSend: Sendable, Hashable {
@@ -24,7 +25,7 @@ package struct GroupRow: JSONRecord, Hashable {
     /// The version of the start that opened this generation, or 0 if no start was seen.
     package var generation: Int64 = 0
     /// The time at which that start was accepted, in milliseconds since 1970. `generation` cannot replace it,
-    /// because it has whole seconds and may run ahead of the clock.
+    /// because it has the time at which the start was planned.
     package var openedAt: Int64?
     /// The version of the newest END, or 0 if there was none.
     package var endVersion: Int64 = 0
@@ -33,10 +34,15 @@ package struct GroupRow: JSONRecord, Hashable {
     package var endTimestamp: Int64 = 0
     /// The scope's newest version.
     package var version: Int64 = 0
-    /// For a whole group: each recipient's next version must be greater than this.
-    package var recipientVersionFloor: Int64 = 0
+    /// The newest timestamp of the scope, in seconds since 1970. Phones ignore a push whose timestamp is not newer.
+    package var timestamp: Int64 = 0
+    /// For a whole group: the version of the newest send whose recipients only lanes know.
+    package var laneOnlyVersion: Int64 = 0
     /// For a whole group: the highest version of any of its scopes.
     package var highestVersion: Int64 = 0
+    /// For a whole group: the highest timestamp of any of its scopes. Sends to named activities do not count, because
+    /// lanes give them their timestamps.
+    package var highestTimestamp: Int64 = 0
     /// For a whole group: the version of its newest update, also if other sends followed, or 0 if there was none.
     package var updateVersion: Int64 = 0
     /// For a whole group: the version of the newest END by activity names, or 0 if there was none. Only lanes
@@ -101,8 +107,10 @@ package struct GroupRow: JSONRecord, Hashable {
         writer.field("endedAt", endVersion == 0 ? nil : endVersion)
         writer.field("endedTime", endTimestamp == 0 ? nil : endTimestamp)
         writer.field("version", version)
-        writer.field("floor", recipientVersionFloor == 0 ? nil : recipientVersionFloor)
+        writer.field("timestamp", timestamp)
+        writer.field("floor", laneOnlyVersion == 0 ? nil : laneOnlyVersion)
         writer.field("highest", highestVersion == 0 ? nil : highestVersion)
+        writer.field("highestTimestamp", highestTimestamp == 0 ? nil : highestTimestamp)
         writer.field("updatedAt", updateVersion == 0 ? nil : updateVersion)
         writer.field("namedEndAt", namedEndVersion == 0 ? nil : namedEndVersion)
         writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
@@ -131,8 +139,14 @@ package struct GroupRow: JSONRecord, Hashable {
         endVersion = record["endedAt"].optional?.version() ?? 0
         endTimestamp = record["endedTime"].optional?.timeMilliseconds() ?? 0
         version = record["version"].version()
-        recipientVersionFloor = record["floor"].optional?.version() ?? 0
+        laneOnlyVersion = record["floor"].optional?.version() ?? 0
         highestVersion = record["highest"].optional?.version() ?? 0
+        // In a row of version 1, the versions are also the timestamps that phones have.
+        let timestamp = record["timestamp"].optional?.seconds()
+        self.timestamp = timestamp ?? max(version, laneOnlyVersion)
+        highestTimestamp =
+            record["highestTimestamp"].optional?.seconds()
+            ?? (timestamp == nil ? max(version, highestVersion) : 0)
         updateVersion = record["updatedAt"].optional?.version() ?? 0
         namedEndVersion = record["namedEndAt"].optional?.version() ?? 0
         urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0

@@ -5,7 +5,8 @@ internal import RecordFormat
 /// A lane's record of one scope: a row of `starts`, under the scope's key. The lane writes it when it begins
 /// an expansion for the scope. With it, a late token receives the same state as the others.
 package struct LaneScope: JSONRecord, Hashable {
-    package static let schemaVersion = 1
+    /// Since version 2, timestamps are separate from versions.
+    package static let schemaVersion = 2
     /// The maximum number of cancelled sends in one row. The newest are kept. The planner refuses further cancels of a
     /// day, so a forgotten one is older than every job of its send.
     package static let cancelledSendsMax = SupersededVersions.cancelledSendsMax
@@ -50,6 +51,12 @@ package struct LaneScope: JSONRecord, Hashable {
     package var generation: Int64 = 0
     /// The newest version that the lane has begun.
     package var version: Int64 = 0
+    /// The newest timestamp that the scope's phones got, in seconds since 1970, and the version of the send that has it.
+    /// For a recipient, that can be a send to the whole group.
+    package var timestamp: Int64 = 0
+    package var timestampVersion: Int64 = 0
+    /// The timestamp of the start that opened `generation`. The END of an earlier generation stays below it.
+    package var generationTimestamp: Int64 = 0
     /// The newest version of an update or an END. A start's own state does not apply to activities that
     /// already run.
     package var updateVersion: Int64 = 0
@@ -82,6 +89,9 @@ package struct LaneScope: JSONRecord, Hashable {
     package func write(to writer: inout JSONWriter) {
         writer.field("generation", generation)
         writer.field("version", version)
+        writer.field("timestamp", timestamp)
+        writer.field("timestampOf", timestampVersion == version ? nil : timestampVersion)
+        writer.field("generationTimestamp", generationTimestamp)
         writer.field("updated", updateVersion == version ? nil : updateVersion)
         writer.field("endedAt", endVersion == 0 ? nil : endVersion)
         writer.field("newest", newestState)
@@ -114,6 +124,9 @@ package struct LaneScope: JSONRecord, Hashable {
     package init(from record: JSONObject) {
         generation = record["generation"].version()
         version = record["version"].version()
+        timestamp = record["timestamp"].optional?.seconds() ?? version
+        timestampVersion = record["timestampOf"].optional?.version() ?? version
+        generationTimestamp = record["generationTimestamp"].optional?.seconds() ?? generation
         updateVersion = record["updated"].optional?.version() ?? version
         endVersion = record["endedAt"].optional?.version() ?? 0
         newestState = record["newest"].optional?.scopeState()

@@ -9,6 +9,8 @@ package struct ScopeState: Sendable, Hashable {
     /// The send that first carried the state, if `send` only restored it after a cancel.
     package var originalSend: String?
     package var version: Int64
+    /// Seconds since 1970.
+    package var timestamp: Int64
     package var content: PushContent
     package var priority: PushPriority
     /// Seconds since 1970 after which the state is no longer useful.
@@ -20,12 +22,14 @@ package struct ScopeState: Sendable, Hashable {
     /// In a lane's row: whether the send may be dropped for a newer one, and ends the walks of older ones.
     package var isConflatable = true
 
+    /// - Parameter timestamp: nil if the version is the timestamp, as in rows of version 1.
     package init(
-        send: String, version: Int64, content: PushContent, priority: PushPriority, deadline: Int64,
-        expiration: Int64, acceptedAt: Int64
+        send: String, version: Int64, timestamp: Int64? = nil, content: PushContent, priority: PushPriority,
+        deadline: Int64, expiration: Int64, acceptedAt: Int64
     ) {
         self.send = send
         self.version = version
+        self.timestamp = timestamp ?? version
         self.content = content
         self.priority = priority
         self.deadline = deadline
@@ -52,6 +56,7 @@ extension JSONWriter {
         field("send", state.send)
         field("origin", state.originalSend)
         field("version", state.version)
+        field("timestamp", state.timestamp)
         content(state.content)
         field("priority", state.priority.rawValue)
         field("deadline", state.deadline)
@@ -64,7 +69,8 @@ extension JSONWriter {
 extension JSONObject {
     func scopeState() -> ScopeState {
         var state = ScopeState(
-            send: self["send"].name(), version: self["version"].version(), content: content(),
+            send: self["send"].name(), version: self["version"].version(),
+            timestamp: self["timestamp"].optional?.seconds(), content: content(),
             priority: self["priority"].pushPriority(), deadline: self["deadline"].seconds(),
             expiration: self["expiration"].seconds(), acceptedAt: self["acceptedAt"].timeMilliseconds())
         state.originalSend = self["origin"].optional?.name()
@@ -76,6 +82,6 @@ extension JSONObject {
 extension JSONValue {
     func scopeState() -> ScopeState { object().scopeState() }
 
-    /// Reads a version or a generation: seconds since 1970, or 0 for none.
+    /// Reads a version or a generation, or 0 for none.
     package func version() -> Int64 { Int64(int(in: 0...(1 << 53))) }
 }

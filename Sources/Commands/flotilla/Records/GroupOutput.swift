@@ -33,12 +33,14 @@ struct GroupOutput {
         }.joined(separator: "\n")
     }
 
-    /// The version of a start or an end is its time in seconds since 1970. A generation is the version of its start.
+    /// The version of a start or an end has its time. A generation is the version of its start.
     private var stateText: String {
         if row.endVersion > 0, row.endVersion >= row.generation {
-            return "ended \(timeText(milliseconds: row.endVersion * 1_000))"
+            return "ended \(timeText(milliseconds: SendSequence.milliseconds(of: row.endVersion)))"
         }
-        if row.generation > 0 { return "runs since \(timeText(milliseconds: row.generation * 1_000))" }
+        if row.generation > 0 {
+            return "runs since \(timeText(milliseconds: SendSequence.milliseconds(of: row.generation)))"
+        }
         return "runs; no start was seen, its app began it"
     }
 

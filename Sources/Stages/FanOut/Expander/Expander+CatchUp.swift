@@ -61,8 +61,9 @@ extension Expander {
         {
             return
         }
+        let timestamp = timestamp(of: newest, for: recipient, in: scopes)
         output.add(
-            row, type: row.attributesType, as: variant(of: newest, recipient, app), lane: lane,
+            row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app), lane: lane,
             isUrgent: false)
     }
 
@@ -99,15 +100,31 @@ extension Expander {
         return start.version >= version
     }
 
-    private mutating func variant(of newest: NewestState, _ recipient: Recipient, _ app: App)
-        -> JobOutput.Variant
-    {
+    /// Returns the timestamp of the push, and keeps it in the recipient's row if it is raised.
+    ///
+    /// - Parameter scopes: the rows of the token: of its group, and of the recipient in it.
+    private mutating func timestamp(
+        of newest: NewestState, for recipient: Recipient, in scopes: [(key: ScopeKey, scope: LaneScope)]
+    ) -> Int64 {
+        let (state, own) = (newest.state, scopes.first { $0.key.recipient == recipient })
+        let whole = scopes.first { $0.key.isSharedGroup }?.scope ?? (own == nil ? newest.scope : LaneScope())
+        let rows = RecipientRows(whole: whole, own: own?.scope)
+        if newest.phase == .ended { return rows.timestamp(ofEnd: state.version, planned: state.timestamp) }
+        let timestamp = rows.timestamp(of: state.version, planned: state.timestamp)
+        if let own, timestamp > state.timestamp {
+            key = own.key.bytes
+            keep(timestamp, of: state.version, in: own.scope)
+        }
+        return timestamp
+    }
+
+    private mutating func variant(of newest: NewestState, timestamp: Int64, _ app: App) -> JobOutput.Variant {
         let state = newest.state
         let isOwn = newest.key.recipient != nil
         let name = VariantName(
             send: state.send, event: newest.content.event, version: state.version,
             generation: newest.generation,
-            scope: isOwn ? .recipient : .group, timestamp: newest.timestamp, state: .own(state.content))
+            scope: isOwn ? .recipient : .group, timestamp: timestamp, state: .own(state.content))
         if let variant = variants[name] ?? nil { return variant }
         let head = SheetHead(
             topic: app.pushTopic, priority: state.priority, expiration: state.expiration,
@@ -115,7 +132,7 @@ extension Expander {
             scope: isOwn ? .recipient : .group, generation: newest.generation, version: state.version,
             event: newest.content.event, deadline: state.deadline, acceptedAt: state.acceptedAt)
         let variant = output.makeVariant(
-            head: head, body: PayloadBuilder.body(for: newest.content, timestamp: newest.timestamp))
+            head: head, body: PayloadBuilder.body(for: newest.content, timestamp: timestamp))
         variants[name] = variant
         return variant
     }
@@ -160,9 +177,6 @@ private struct NewestState {
     let key: ScopeKey
     let scope: LaneScope
     let state: ScopeState
-    /// The timestamp of the push. For an END it is the highest version of the scopes, because newer updates
-    /// may have reached the phone first.
-    let timestamp: Int64
     /// The activity's generation, as far as the lane knows.
     let generation: Int64
     let phase: ScopePhase
@@ -186,7 +200,6 @@ private struct NewestState {
         }
         guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
         (key, scope, state, self.generation) = (found.key, found.scope, found.state, life)
-        timestamp = hasEnded ? scopes.map(\.scope.version).max() ?? state.version : state.version
         isFirstGeneration = endedAt == 0
     }
 

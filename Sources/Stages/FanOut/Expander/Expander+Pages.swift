@@ -129,7 +129,10 @@ extension Expander {
             text = Array(String(generation).utf8)
             let isOwn = generation != expansion.generation
             let opens = isOwn && generation == version
-            openedAt = opens ? expansion.acceptedAt : (isOwn ? nil : expansion.openedAt) ?? generation * 1000
+            openedAt =
+                opens
+                ? expansion.acceptedAt
+                : (isOwn ? nil : expansion.openedAt) ?? SendSequence.milliseconds(of: generation)
             start = EncodedStart(
                 LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
         }

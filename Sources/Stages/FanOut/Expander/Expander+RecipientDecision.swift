@@ -27,6 +27,12 @@ extension Expander {
         switch rows.phase(in: life).after(event).action {
         case .openGeneration, .joinGeneration:
             told.generation = life
+            let timestamp = rows.timestamp(ofStart: life, planned: told.timestamp)
+            if var own, timestamp > told.timestamp, own.timestampVersion < life, !expansion.isDryRun {
+                (own.generation, own.generationTimestamp) = (life, timestamp)
+                keep(timestamp, of: life, in: own)
+            }
+            told.timestamp = timestamp
             var newest = told
             newest.catchUp(with: whole, without: rows.cancelledSends)
             if let own { newest.catchUp(with: own, without: rows.cancelledSends) }
@@ -35,8 +41,19 @@ extension Expander {
             if newest.isOwn, let variant = variant(of: newest, walk) {
                 return .send(variant, generation: newest.generation, version: newest.version)
             }
-        case .sendState: told.generation = life
-        case .endGeneration, .repeatEnd: told.timestamp = rows.timestamp(ofEnd: told.version)
+        case .sendState:
+            told.generation = life
+            let timestamp = rows.timestamp(of: told.version, planned: told.timestamp)
+            if let own, timestamp > told.timestamp, !expansion.isDryRun {
+                keep(timestamp, of: told.version, in: own)
+            }
+            told.timestamp = timestamp
+        case .endGeneration, .repeatEnd:
+            let timestamp = rows.timestamp(ofEnd: told.version, planned: told.timestamp)
+            if let own, timestamp > told.timestamp, !expansion.isDryRun {
+                keep(timestamp, of: told.version, in: own)
+            }
+            told.timestamp = timestamp
         case .keepForNextStart: return .exclude(ExpansionExclusion.ended)
         case .nothing:
             let isEnded =
@@ -50,6 +67,14 @@ extension Expander {
         return .send(variant, generation: told.generation, version: told.version)
     }
 
+    /// Keeps a raised timestamp in the recipient's row, whose key is `key`, so that the next send goes above it.
+    mutating func keep(_ timestamp: Int64, of version: Int64, in own: LaneScope) {
+        guard version > own.timestampVersion else { return }
+        var own = own
+        (own.timestamp, own.timestampVersion) = (timestamp, version)
+        set(own, under: key)
+    }
+
     /// Returns nil if the newest state does not fit into a start.
     private mutating func variant(of told: PushContentVersion, _ walk: ExpansionWalk) -> JobOutput.Variant? {
         let expansion = walk.expansion
@@ -58,7 +83,7 @@ extension Expander {
             version: told.version, generation: told.generation, scope: told.scope,
             timestamp: told.timestamp, state: told.isOwn ? .own(told.content) : .shared)
         if let variant = variants[name] { return variant }
-        let body = PayloadBuilder.body(for: told.content, timestamp: told.timestamp ?? told.version)
+        let body = PayloadBuilder.body(for: told.content, timestamp: told.timestamp)
         if told.isOwn, !PayloadRules.fits(told.content, body: body) {
             variants.updateValue(nil, forKey: name)
             return nil
@@ -94,7 +119,7 @@ struct VariantName: Hashable {
     var version: Int64
     var generation: Int64
     var scope: ScopeKind
-    var timestamp: Int64?
+    var timestamp: Int64
     var state = State.shared
 }
 
@@ -104,8 +129,7 @@ private struct PushContentVersion {
     var version: Int64
     var generation: Int64
     var scope: ScopeKind
-    /// The timestamp of the body. Nil if it is the version.
-    var timestamp: Int64?
+    var timestamp: Int64
     var isOwn = false
 
     init(_ expansion: Expansion, _ scoped: Expansion.ScopedRecipient?) {
@@ -113,12 +137,14 @@ private struct PushContentVersion {
         generation = scoped?.generation ?? expansion.generation
         scope = scoped?.scope ?? (expansion.key.recipient == nil ? .group : .recipient)
         version = scoped?.version ?? expansion.version
+        timestamp = scoped?.timestamp ?? expansion.timestamp
         guard let scoped, expansion.content.event == .start, expansion.key.recipient == nil,
             scoped.version != scoped.generation, !expansion.carriesOwnState
         else { return }
         // The start joins a generation. The planner knows the version of the recipient's state, but only the
         // lane has its content. The start itself carries the group's newest state.
         version = max(expansion.version, scoped.generation)
+        timestamp = expansion.timestamp
     }
 
     /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as
@@ -128,7 +154,7 @@ private struct PushContentVersion {
             newest.version >= generation, newest.content.event != .end
         else { return }
         if newest.version == version, newest.content.event == .start { return }
-        version = newest.version
+        (version, timestamp) = (newest.version, max(timestamp, newest.timestamp))
         content.contentState = newest.content.contentState ?? content.contentState
         content.staleDate = newest.content.staleDate
         content.relevanceScore = newest.content.relevanceScore ?? content.relevanceScore

@@ -40,8 +40,9 @@ extension Expander {
         let cancelled = Set(scopes.flatMap(\.cancelledSends))
         let newest = scopes.compactMap { $0.standing(without: cancelled) }.max { $0.version < $1.version }
         let ended = scopes.lazy.map(\.endVersion).max() ?? 0
-        let version = max(now / 1000, scopes.compactMap(\.newestState?.version).max() ?? 0)
-        let hasEnded = ended > key.life(of: start)
+        let version = max(now, scopes.compactMap(\.newestState?.version).max() ?? 0)
+        let timestamp = max(now / 1000, scopes.lazy.map(\.timestamp).max() ?? 0)
+        let hasEnded = key.hasEnded(start, at: ended)
         start.safetyEndVersion = hasEnded ? ended : version
         table.set(start, under: bytes)
         // The current activity may be of a later generation.
@@ -58,7 +59,9 @@ extension Expander {
                 guard try key.isStart(of: page[index], joined: joined(page[index], app: key.app)) else {
                     continue
                 }
-                let made = variant ?? safetyEnd(of: key, saying: newest, version: version, by: app)
+                let made =
+                    variant
+                    ?? safetyEnd(of: key, saying: newest, version: version, timestamp: timestamp, by: app)
                 variant = made
                 output.add(
                     page[index], type: page[index].attributesType, as: made, lane: lane, isUrgent: false)
@@ -67,12 +70,12 @@ extension Expander {
     }
 
     private mutating func safetyEnd(
-        of key: LedgerKey, saying newest: ScopeState?, version: Int64, by app: App
+        of key: LedgerKey, saying newest: ScopeState?, version: Int64, timestamp: Int64, by app: App
     ) -> JobOutput.Variant {
         let send = newest?.send ?? SafetyEnd.send
         let name = VariantName(
             send: "\(SafetyEnd.send)/\(key.app)/\(key.subject)/\(send)", event: .end,
-            version: version, generation: key.generation, scope: .recipient)
+            version: version, generation: key.generation, scope: .recipient, timestamp: timestamp)
         if let variant = variants[name] ?? nil { return variant }
         var content = PushContent(.end)
         content.contentState = newest?.content.contentState
@@ -82,7 +85,7 @@ extension Expander {
             app: key.app, environment: .production, send: send, group: key.group, scope: .recipient,
             generation: key.generation, version: version, event: .end, deadline: deadline, acceptedAt: now)
         let variant = output.makeVariant(
-            head: head, body: PayloadBuilder.body(for: content, timestamp: version))
+            head: head, body: PayloadBuilder.body(for: content, timestamp: timestamp))
         variants[name] = variant
         return variant
     }
@@ -107,8 +110,7 @@ extension Expander {
         // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart`
         // is cheaper than a read.
         if try table.hasStart(for: bytes), let known = try table.start(for: bytes),
-            known.safetyEndVersion == 0,
-            endedAt <= key.life(of: known)
+            known.safetyEndVersion == 0, !key.hasEnded(known, at: endedAt)
         {
             return
         }
@@ -140,9 +142,10 @@ extension LedgerKey {
         }
     }
 
-    /// Returns the version at which the activity began. An END with a higher version has ended it.
-    fileprivate func life(of row: LedgerRow) -> Int64 {
-        generation == SafetyEnd.appStartedGeneration ? row.startedAt / 1000 : generation
+    /// Whether an END with this version has ended the activity, because it came after its start.
+    fileprivate func hasEnded(_ row: LedgerRow, at end: Int64) -> Bool {
+        if generation != SafetyEnd.appStartedGeneration { return end > generation }
+        return SendSequence.milliseconds(of: end) > row.startedAt
     }
 
     /// The tokens to ask the registry for.

@@ -34,7 +34,7 @@ extension Expander {
         if try isWhole(expansion, knowing: found, isUrgent: isUrgent) { scope.subscription = .answered }
         scope.begin(
             with: expansion, generation: expansion.generation, version: expansion.version,
-            walk: expansion.cursor)
+            timestamp: expansion.timestamp, walk: expansion.cursor)
         if scope != before { set(scope, under: key) }
     }
 
@@ -74,10 +74,20 @@ extension Expander {
         let version = opens ? recipient.version : max(expansion.version, recipient.generation)
         let before = scope
         if isNews {
+            let planned = opens ? recipient.timestamp : expansion.timestamp
+            let rows = RecipientRows(whole: isOwner ? LaneScope() : whole, own: found)
+            let timestamp =
+                switch event {
+                case .start: rows.timestamp(ofStart: recipient.generation, planned: planned)
+                case .update: rows.timestamp(of: version, planned: planned)
+                case .end: rows.timestamp(ofEnd: version, planned: planned)
+                }
             if event == .update, !scope.hasEnded(life: recipient.generation) {
-                scope.replace(by: expansion, version: recipient.version, in: whole)
+                scope.replace(by: expansion, version: recipient.version, timestamp: timestamp, in: whole)
             }
-            scope.begin(with: expansion, generation: recipient.generation, version: version, walk: nil)
+            scope.begin(
+                with: expansion, generation: recipient.generation, version: version, timestamp: timestamp,
+                walk: nil)
         } else {
             scope.generation = max(scope.generation, recipient.generation)
         }
@@ -168,9 +178,14 @@ extension Expansion {
 extension LaneScope {
     /// - Parameter walk: the first cursor of the walk, if the expansion walks the whole scope.
     fileprivate mutating func begin(
-        with expansion: Expansion, generation: Int64, version: Int64, walk: [UInt8]?
+        with expansion: Expansion, generation: Int64, version: Int64, timestamp: Int64, walk: [UInt8]?
     ) {
         let event = expansion.content.event
+        let state = expansion.state(version: version, timestamp: timestamp)
+        if version > timestampVersion { (self.timestamp, timestampVersion) = (timestamp, version) }
+        if event == .start, version == generation, generation >= self.generation {
+            generationTimestamp = timestamp
+        }
         if event == .start { hasStarts = true }
         if event == .end { endVersion = max(endVersion, version) }
         // A start that joins a generation only adds recipients. The newest state stays.
@@ -181,12 +196,12 @@ extension LaneScope {
         // opens.
         let hasEnded = hasEnded(life: generation)
         if hasEnded, event == .update, version > endVersion {
-            if version > replacedState?.version ?? 0 { replacedState = expansion.state(version: version) }
+            if version > replacedState?.version ?? 0 { replacedState = state }
             return
         }
         if hasEnded, event == .end, version == endVersion, version < self.version {
             if newestState?.content.event != .end { replacedState = newestState }
-            newestState = expansion.state(version: version)
+            newestState = state
             return
         }
         if event == .start, generation > endVersion, let early = replacedState, early.version > generation,
@@ -195,7 +210,7 @@ extension LaneScope {
             self.generation = max(self.generation, generation)
             self.version = max(self.version, early.version)
             updateVersion = max(updateVersion, early.version)
-            (newestState, replacedState, self.walk) = (early, expansion.state(version: version), nil)
+            (newestState, replacedState, self.walk) = (early, state, nil)
             return
         }
         if event != .start { updateVersion = max(updateVersion, version) }
@@ -204,7 +219,7 @@ extension LaneScope {
         let isFirstWord = event == .start && version == generation && newestState?.content.event == .start
         guard opens && version > self.version || isFirstWord && version == self.version else { return }
         self.version = version
-        newestState = expansion.state(version: version)
+        newestState = state
         // A state that is newer than this version waits for the generation after an END.
         if !expansion.keepsReplacedState, replacedState?.version ?? 0 < version { replacedState = nil }
         self.walk = walk.map { Walk(version: version, cursor: $0) }
@@ -219,12 +234,14 @@ extension LaneScope {
 
     /// Keeps the older of two states in either order of arrival, because an urgent update overtakes an update
     /// to a list.
-    fileprivate mutating func replace(by expansion: Expansion, version: Int64, in whole: LaneScope) {
+    fileprivate mutating func replace(
+        by expansion: Expansion, version: Int64, timestamp: Int64, in whole: LaneScope
+    ) {
         let standing = standing(without: Set(whole.cancelledSends + cancelledSends))
         if version > self.version, expansion.keepsReplacedState {
             replacedState = standing.flatMap { $0.content.event == .end ? nil : $0 }
         } else if version < self.version, version > replacedState?.version ?? 0 {
-            replacedState = expansion.state(version: version)
+            replacedState = expansion.state(version: version, timestamp: timestamp)
         }
     }
 
@@ -235,9 +252,10 @@ extension LaneScope {
 }
 
 extension Expansion {
-    fileprivate func state(version: Int64) -> ScopeState {
+    fileprivate func state(version: Int64, timestamp: Int64) -> ScopeState {
         var state = ScopeState(
-            send: send, version: version, content: content, priority: priority, deadline: deadline,
+            send: send, version: version, timestamp: timestamp, content: content, priority: priority,
+            deadline: deadline,
             expiration: expiration, acceptedAt: acceptedAt)
         state.isConflatable = isConflatable
         return state

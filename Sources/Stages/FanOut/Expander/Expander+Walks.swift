@@ -167,6 +167,7 @@ extension Expander {
             scoped.generation = own.generation
         } else {
             (scoped.generation, scoped.version) = (reopens, reopens)
+            scoped.timestamp = expansion.timestamp
         }
         return scoped
     }
@@ -249,7 +250,7 @@ extension Expander {
                 found.append(
                     Expansion.ScopedRecipient(
                         recipient, scope: .recipient, generation: expansion.generation,
-                        version: expansion.version))
+                        version: expansion.version, timestamp: expansion.timestamp))
             }
         }
         expansion.targets = .recipients(found)
@@ -298,7 +299,8 @@ extension Expander {
         selection.startAcceptedAt = expansion.acceptedAt
         if !expansion.forcesRestart, let group = expansion.key.group {
             let life = generation ?? expansion.generation
-            selection.dismissals = TokenSelection.Dismissals(of: group, since: life * 1000)
+            selection.dismissals = TokenSelection.Dismissals(
+                of: group, since: SendSequence.milliseconds(of: life))
         }
         return selection
     }

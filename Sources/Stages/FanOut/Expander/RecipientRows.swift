@@ -49,11 +49,48 @@ struct RecipientRows {
         return own.standing(without: cancelledSends).map { $0.version > version } ?? false
     }
 
-    /// Returns the timestamp of an END. Newer updates may have reached the phone before it, and a phone ignores older
-    /// timestamps, so the END gets the highest version. It stays below later starts, because it must not end them.
-    func timestamp(ofEnd version: Int64) -> Int64 {
-        let laterStarts = [whole.generation, own?.generation ?? 0].filter { $0 > version }
-        let latest = laterStarts.min().map { $0 - 1 } ?? Int64.max
-        return max(version, min(latest, max(whole.version, own?.version ?? 0)))
+    // MARK: Timestamps
+
+    /// Returns the timestamp of an update for the recipient's phones: the planned one, but above those of older sends and
+    /// below those of newer sends. The planner does not know which recipients the sends to named activities have reached.
+    func timestamp(of version: Int64, planned: Int64) -> Int64 {
+        if let own, own.timestampVersion == version { return own.timestamp }
+        let highest = lastTimestamps.lazy.filter { $0.version < version }.map { $0.timestamp }.max() ?? 0
+        let lowest =
+            lastTimestamps.lazy.filter { $0.version > version }.map { $0.timestamp }.min() ?? Int64.max
+        return min(max(planned, highest + 1), lowest - 1)
+    }
+
+    /// Returns the timestamp of a start. It is above the pushes of the generation before, with room for the END of that
+    /// generation, which may come later.
+    func timestamp(ofStart generation: Int64, planned: Int64) -> Int64 {
+        guard let own else { return planned }
+        let known = own.generation >= generation ? own.generationTimestamp : 0
+        let withRoom = own.timestampVersion < generation ? own.timestamp + 2 : 0
+        return max(planned, max(known, withRoom))
+    }
+
+    /// Returns the timestamp of an END. It is above all pushes of its generation, also above newer updates that have
+    /// reached the phone before it. It stays below the start of a later generation, because it must not end that one.
+    func timestamp(ofEnd version: Int64, planned: Int64) -> Int64 {
+        if let own, own.timestampVersion == version { return own.timestamp }
+        let scopes = own.map { [whole, $0] } ?? [whole]
+        let isReopened = scopes.contains { $0.generation > version }
+        var timestamp = planned
+        for scope in scopes {
+            let isOlder = scope.timestampVersion < version
+            if isOlder || !isReopened && scope.timestampVersion > version {
+                timestamp = max(timestamp, scope.timestamp + 1)
+            }
+            if scope.generation > version { timestamp = max(timestamp, scope.generationTimestamp - 1) }
+        }
+        return timestamp
+    }
+
+    /// The newest timestamps of the group and of the recipient, each with the version of its send.
+    private var lastTimestamps: [(version: Int64, timestamp: Int64)] {
+        var last = [(version: whole.timestampVersion, timestamp: whole.timestamp)]
+        if let own { last.append((own.timestampVersion, own.timestamp)) }
+        return last
     }
 }

@@ -74,7 +74,7 @@ extension PlanBuilder {
         let audience: Audience =
             if case .activity(let name) = key.subject { .activities([name]) } else { .group }
         advance(
-            &row, to: ScopeVersions.next(whole: row, at: now), by: restoring(previous, cancel, for: audience),
+            &row, by: restoring(previous, cancel, for: audience),
             origin: previous.originalSend ?? previous.send, in: &table)
     }
 
@@ -91,22 +91,25 @@ extension PlanBuilder {
         else { return }
         var (own, whole) = (own, whole)
         let send = restoring(previous, cancel, for: .users([user]))
-        let version = ScopeVersions.next(own: own, whole: whole, at: now)
+        let version = nextVersion(in: whole)
+        let timestamp = ScopeTimestamps.next(own: own, whole: whole, at: now)
         own.replacedStates = Array(states.dropFirst())
-        own.newestState = state(of: send, in: whole, version: version)
+        own.newestState = state(of: send, in: whole, version: version, timestamp: timestamp)
         own.newestState?.originalSend = previous.originalSend ?? previous.send
-        own.version = version
+        (own.version, own.timestamp) = (version, timestamp)
         own.updateCount += 1
         own.lastSendAt = stamp
-        whole.highestVersion = max(whole.highestVersion, version)
+        whole.noteRecipient(version: version, timestamp: timestamp)
         table.set(own, of: key.narrowed(to: recipient))
         table.set(whole, of: key)
         let generation = max(own.generation, whole.generation)
         let target = Expansion.ScopedRecipient(
-            recipient, scope: .recipient, generation: generation, version: version)
+            recipient, scope: .recipient, generation: generation, version: version, timestamp: timestamp)
         plan.expansions.append(
             Plan.LaneExpansion(
-                expansion: expansion(send, to: .recipients([target]), as: whole, version: whole.version),
+                expansion: expansion(
+                    send, to: .recipients([target]), as: whole, version: whole.version,
+                    timestamp: whole.timestamp),
                 lanes: .only(LaneSet([planner.lane(of: recipient, app: key.app)])), isUrgent: true))
         report(.planned, for: send, version: version, generation: whole.generation, lanes: 1)
     }

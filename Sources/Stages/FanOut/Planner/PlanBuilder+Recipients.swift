@@ -30,14 +30,16 @@ extension PlanBuilder {
             keepsReplaced = isStateOnlyInLanes(own: own, whole: row)
             isUrgent = send.content.event != .start || !keepsReplaced
         }
-        let reopens = versionToReopen(send, &row)
+        let version = nextVersion(in: row)
+        let reopens = reopensGeneration(send, in: row) ? version : nil
+        if reopens != nil { (row.laneOnlyVersion, row.highestVersion) = (version, version) }
         // It must stay behind the END that it may follow.
         if reopens != nil { isUrgent = false }
         var found: [ScopedByLane] = []
         var ended = 0
         for user in users {
             let recipient = Recipient.user(user)
-            guard let scoped = try address(recipient, with: send, &row, in: &table) else {
+            guard let scoped = try address(recipient, with: send, version: version, &row, in: &table) else {
                 ended += 1
                 continue
             }
@@ -53,7 +55,8 @@ extension PlanBuilder {
         let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
         for (lane, list) in lanes {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
-            var expansion = expansion(send, to: targets, as: row, version: row.version)
+            var expansion = expansion(
+                send, to: targets, as: row, version: row.version, timestamp: row.timestamp)
             expansion.keepsReplacedState = keepsReplaced && send.content.event == .update
             expansion.carriesOwnState = saysOwnState
             expansion.reopenedGeneration = reopens
@@ -68,20 +71,17 @@ extension PlanBuilder {
             ended: ended)
     }
 
-    /// Returns a version above all versions of the group, for users whose part of the generation may have
-    /// ended by an activity's name.
-    private func versionToReopen(_ send: Send, _ whole: inout GroupRow) -> Int64? {
-        guard send.content.event == .start, whole.namedEndVersion > whole.generation else { return nil }
-        let version = ScopeVersions.next(whole: whole, at: now)
-        whole.recipientVersionFloor = version
-        whole.highestVersion = version
-        return version
+    /// Whether a start may reach users whose part of the generation has ended by an activity's name. It then opens a
+    /// generation for them.
+    private func reopensGeneration(_ send: Send, in whole: GroupRow) -> Bool {
+        send.content.event == .start && whole.namedEndVersion > whole.generation
     }
 
     /// Returns the newest END of one named activity, if a start may have overtaken it.
     private func possiblyOvertakenEnd(in whole: GroupRow) -> Int64? {
         let end = whole.urgentEndVersion
-        return end > whole.generation && now - end < Self.endRememberedSeconds ? end : nil
+        let age = stamp - SendSequence.milliseconds(of: end)
+        return end > whole.generation && age < Self.endRememberedMilliseconds ? end : nil
     }
 
     private struct ScopedByLane {
@@ -93,11 +93,11 @@ extension PlanBuilder {
     /// activity's name. Then the recipient's start must not overtake that send. Otherwise the phone would
     /// start with an older state.
     private func isStateOnlyInLanes(own: GroupRow, whole: GroupRow) -> Bool {
-        let isOwn = own.version > max(whole.version, whole.recipientVersionFloor)
-        return isOwn ? own.ownState(within: whole) == nil : whole.recipientVersionFloor > whole.version
+        let isOwn = own.version > max(whole.version, whole.laneOnlyVersion)
+        return isOwn ? own.ownState(within: whole) == nil : whole.laneOnlyVersion > whole.version
     }
 
-    /// Holds an update to one recipient if its version would be ahead of the clock, or if the whole group
+    /// Holds an update to one recipient if its timestamp would be ahead of the clock, or if the whole group
     /// holds an earlier send. Of several held sends only the newest goes. So a send with `conflate: false` is
     /// not held.
     private mutating func hold(
@@ -109,8 +109,10 @@ extension PlanBuilder {
         else {
             return false
         }
-        let version = ScopeVersions.next(own: own, whole: whole, at: now)
-        guard whole.heldSend != nil || ScopeVersions.isTooFarAhead(version, at: now) else { return false }
+        let timestamp = ScopeTimestamps.next(own: own, whole: whole, at: now)
+        guard whole.heldSend != nil || ScopeTimestamps.isTooFarAhead(timestamp, at: now) else {
+            return false
+        }
         var own = own
         supersedeHeldSend(of: &own)
         own.heldSend = send
@@ -118,14 +120,15 @@ extension PlanBuilder {
         own.lastSendAt = stamp
         table.set(own, of: key.narrowed(to: recipient))
         plan.heldSend = Plan.HeldSend(
-            key: key.narrowed(to: recipient), at: max(version - ScopeVersions.aheadSecondsMax, now + 1))
+            key: key.narrowed(to: recipient), at: max(timestamp - ScopeTimestamps.aheadSecondsMax, now + 1))
         report(.held, for: send)
         return true
     }
 
     /// Returns nil if the recipient's generation in the group has ended.
     private mutating func address(
-        _ recipient: Recipient, with send: Send, _ whole: inout GroupRow, in table: inout some GroupTable
+        _ recipient: Recipient, with send: Send, version: Int64, _ whole: inout GroupRow,
+        in table: inout some GroupTable
     ) throws(StoreError) -> Expansion.ScopedRecipient? {
         var own = try currentRow(of: key.narrowed(to: recipient), in: table)
         let action = ScopePhase(own: own, whole: whole).action(of: send.content.event)
@@ -138,13 +141,14 @@ extension PlanBuilder {
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
                 generation: max(own.generation, whole.generation),
-                version: isOwnState ? own.version : whole.version)
+                version: isOwnState ? own.version : whole.version,
+                timestamp: isOwnState ? own.timestamp : whole.timestamp)
         }
         if action == .keepForNextStart || action == .repeatEnd { return nil }
         if send.content.event != .start, own.hasEnded(since: send.scheduledAt) { return nil }
         supersedeHeldSend(of: &own)
-        let version = ScopeVersions.next(own: own, whole: whole, at: now)
-        storeState(of: send, version: version, in: &own, whole: whole)
+        let timestamp = ScopeTimestamps.next(own: own, whole: whole, at: now)
+        storeState(of: send, version: version, timestamp: timestamp, in: &own, whole: whole)
         switch send.content.event {
         case .start: own.generation = version
         case .update: own.updateCount += 1
@@ -152,21 +156,24 @@ extension PlanBuilder {
             own.endVersion = version
             own.endTimestamp = stamp
         }
-        whole.highestVersion = max(whole.highestVersion, version)
+        whole.noteRecipient(version: version, timestamp: timestamp)
         table.set(own, of: key.narrowed(to: recipient))
         return Expansion.ScopedRecipient(
-            recipient, scope: .recipient, generation: max(own.generation, whole.generation), version: version)
+            recipient, scope: .recipient, generation: max(own.generation, whole.generation),
+            version: version, timestamp: timestamp)
     }
 
     /// Stores a state in a recipient's row only if it was for that recipient alone. For a list of ten
     /// thousand users, the rows would hold ten thousand copies, and the lanes have the state anyway.
-    private func storeState(of send: Send, version: Int64, in own: inout GroupRow, whole: GroupRow) {
+    private func storeState(
+        of send: Send, version: Int64, timestamp: Int64, in own: inout GroupRow, whole: GroupRow
+    ) {
         let isAlone = hasSingleRecipient(send)
         let shown = own.version > whole.version ? own : whole
         own.replacedStates =
             isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
-        own.newestState = isAlone ? state(of: send, in: whole, version: version) : nil
-        own.version = version
+        own.newestState = isAlone ? state(of: send, in: whole, version: version, timestamp: timestamp) : nil
+        (own.version, own.timestamp) = (version, timestamp)
         own.lastSendAt = stamp
     }
 
@@ -175,8 +182,8 @@ extension PlanBuilder {
     }
 
     /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the
-    /// send. Its version is above all scopes of the group. The lane that has the activity stores the
-    /// recipient's state.
+    /// send. The lane that has the activity stores the recipient's state, and raises the timestamp above the
+    /// recipient's last one. So these sends do not move the timestamps of other recipients.
     mutating func address(
         activities names: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
@@ -184,18 +191,27 @@ extension PlanBuilder {
         if action == .keepForNextStart || action == .repeatEnd { return report(.ended, for: send) }
         var row = row
         if send.content.event == .update { releaseHeldSend(of: &row, in: &table) }
-        let version = ScopeVersions.next(whole: row, at: now)
-        row.recipientVersionFloor = version
-        row.highestVersion = version
+        let version = nextVersion(in: row)
+        (row.laneOnlyVersion, row.highestVersion) = (version, version)
         if send.content.event == .end {
             row.namedEndVersion = version
             if namesOneActivity(names) { row.urgentEndVersion = version }
         }
         row.lastSendAt = stamp
         table.set(row, of: key)
-        var expansion = expansion(send, to: .activities(names), as: row, version: version)
+        var expansion = expansion(
+            send, to: .activities(names), as: row, version: version,
+            timestamp: ScopeTimestamps.next(whole: row, at: now))
         expansion.keepsReplacedState = send.content.event == .update
         let lanes = addExpansion(expansion, of: row)
         report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
+    }
+}
+
+extension GroupRow {
+    /// Notes the send to one recipient of the group.
+    mutating func noteRecipient(version: Int64, timestamp: Int64) {
+        highestVersion = max(highestVersion, version)
+        highestTimestamp = max(highestTimestamp, timestamp)
     }
 }

@@ -25,15 +25,18 @@ extension PlanBuilder {
         row.memberLanes = .every
         table.set(row, of: key)
         let lanes = addExpansion(
-            expansion(send, to: targets(of: send, in: row), as: row, version: row.version), of: row)
+            expansion(
+                send, to: targets(of: send, in: row), as: row, version: row.version,
+                timestamp: row.timestamp), of: row)
         report(.planned, for: send, version: row.version, generation: row.generation, lanes: lanes)
     }
 
     private mutating func open(_ row: inout GroupRow, by send: Send) {
         row.endDate = send.endDate
-        row.open(ScopeVersions.next(whole: row, at: now))
+        row.advance(to: nextVersion(in: row), timestamp: ScopeTimestamps.next(whole: row, at: now))
+        row.generation = row.version
         row.openedAt = send.acceptedAt
-        row.newestState = state(of: send, in: row, version: row.version)
+        row.newestState = state(of: send, in: row, version: row.version, timestamp: row.timestamp)
         row.replacedStates = []
         row.attributesType = send.content.attributesType
         row.attributesBytes = send.content.attributes?.count ?? 0
@@ -68,8 +71,7 @@ extension PlanBuilder {
         )
         send.owner = key.recipient
         row.replacedStates = []
-        advance(
-            &row, to: ScopeVersions.next(whole: row, at: now), by: send, origin: start.id, in: &table)
+        advance(&row, by: send, origin: start.id, in: &table)
     }
 
     /// Whether the send names users of a shared group. Such a send does not decide when the group ends.

@@ -70,7 +70,7 @@ extension PlanBuilder {
         var expansion = Expansion(
             send: newest.send, key: key, targets: .group, content: newest.content.forExistingActivity,
             priority: newest.priority, generation: row.generation, version: newest.version,
-            deadline: newest.deadline,
+            timestamp: newest.timestamp, deadline: newest.deadline,
             expiration: newest.expiration, acceptedAt: newest.acceptedAt)
         expansion.answersSubscription = true
         plan.expansions.append(

@@ -16,32 +16,33 @@ extension PlanBuilder {
     private mutating func holdOrAdvance(
         _ send: Send, row: inout GroupRow, mayWait: Bool, in table: inout some GroupTable
     ) {
-        let version = ScopeVersions.next(whole: row, at: now)
+        let timestamp = ScopeTimestamps.next(whole: row, at: now)
         row.lastSendAt = stamp
         // A newer send replaces a held one. So a send with `conflate: false` is not held and may go ahead of
         // the clock.
-        if mayWait, send.isConflatable, ScopeVersions.isTooFarAhead(version, at: now) {
+        if mayWait, send.isConflatable, ScopeTimestamps.isTooFarAhead(timestamp, at: now) {
             row.heldSend = send
             table.set(row, of: key)
-            plan.heldSend = Plan.HeldSend(key: key, at: version - ScopeVersions.aheadSecondsMax)
+            plan.heldSend = Plan.HeldSend(key: key, at: timestamp - ScopeTimestamps.aheadSecondsMax)
             return report(.held, for: send)
         }
         row.replacedStates = row.replacedStates(within: row)
-        advance(&row, to: version, by: send, in: &table)
+        advance(&row, by: send, in: &table)
     }
 
     /// Gives the scope's phones a new state.
     ///
     /// - Parameter origin: the send that first had this state, if this send restores it.
     mutating func advance(
-        _ row: inout GroupRow, to version: Int64, by send: Send, origin: String? = nil,
-        in table: inout some GroupTable
+        _ row: inout GroupRow, by send: Send, origin: String? = nil, in table: inout some GroupTable
     ) {
-        row.newestState = state(of: send, in: row, version: version)
-        row.newestState?.originalSend = origin
-        row.advance(to: version)
+        let version = nextVersion(in: row)
+        row.advance(to: version, timestamp: ScopeTimestamps.next(whole: row, at: now))
         row.updateVersion = version
-        var expansion = expansion(send, to: targets(of: send, in: row), as: row, version: version)
+        row.newestState = state(of: send, in: row, version: version, timestamp: row.timestamp)
+        row.newestState?.originalSend = origin
+        var expansion = expansion(
+            send, to: targets(of: send, in: row), as: row, version: version, timestamp: row.timestamp)
         expansion.precedingUpdates = row.updateCount
         row.updateCount += 1
         table.set(row, of: key)
@@ -72,11 +73,12 @@ extension PlanBuilder {
         var row = row
         supersedeHeldSend(of: &row)
         row.groupSendCount += 1
-        let version = ScopeVersions.next(whole: row, at: now)
-        row.newestState = state(of: send, in: row, version: version)
+        let version = nextVersion(in: row)
+        row.advance(to: version, timestamp: ScopeTimestamps.next(whole: row, at: now))
+        row.newestState = state(of: send, in: row, version: version, timestamp: row.timestamp)
         row.replacedStates = []
-        row.advance(to: version)
-        let expansion = expansion(send, to: targets(of: send, in: row), as: row, version: version)
+        let expansion = expansion(
+            send, to: targets(of: send, in: row), as: row, version: version, timestamp: row.timestamp)
         row.endVersion = version
         row.endTimestamp = stamp
         row.endDate = nil
@@ -121,17 +123,10 @@ extension PlanBuilder {
 }
 
 extension GroupRow {
-    /// Begins a new generation.
-    mutating func open(_ version: Int64) {
-        generation = version
-        advance(to: version)
-    }
-
-    /// Sets the newest version of the whole scope.
-    mutating func advance(to version: Int64) {
-        self.version = version
-        recipientVersionFloor = version
-        highestVersion = version
+    /// Sets the newest version and timestamp of the whole scope.
+    mutating func advance(to version: Int64, timestamp: Int64) {
+        (self.version, highestVersion) = (version, version)
+        (self.timestamp, highestTimestamp) = (timestamp, timestamp)
     }
 
     /// Whether the group ended after the send was scheduled. False for a send that was not scheduled.

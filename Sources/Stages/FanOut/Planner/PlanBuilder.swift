@@ -11,7 +11,7 @@ struct PlanBuilder {
     static let deadlineSecondsMax: Int64 = 20 * 3600
     /// The time for which starts ask lanes for an END by an activity's name. Lanes keep their rows for two
     /// days.
-    static let endRememberedSeconds: Int64 = 86_400
+    static let endRememberedMilliseconds: Int64 = 86_400_000
 
     let planner: Planner
     var key: ScopeKey
@@ -83,6 +83,9 @@ struct PlanBuilder {
         plan.note = SupersededVersions(row, of: key, at: stamp)
     }
 
+    /// Returns the version of the next send of the group.
+    func nextVersion(in row: GroupRow) -> Int64 { SendSequence.next(after: row.highestVersion, at: stamp) }
+
     func isExpired(_ send: Send) -> Bool { send.deadline.map { $0 <= now } ?? false }
 
     // MARK: Expansions
@@ -109,12 +112,13 @@ struct PlanBuilder {
     /// Whether the send names one activity. Such a send does not wait behind sends for many recipients.
     func namesOneActivity(_ activities: [String]) -> Bool { activities.count == 1 }
 
-    func expansion(_ send: Send, to targets: Expansion.Targets, as row: GroupRow, version: Int64) -> Expansion
-    {
+    func expansion(
+        _ send: Send, to targets: Expansion.Targets, as row: GroupRow, version: Int64, timestamp: Int64
+    ) -> Expansion {
         let deadline = deadline(of: send, in: row)
         var expansion = Expansion(
             send: send.id, key: key, targets: targets, content: send.content, priority: send.priority,
-            generation: row.generation, version: version, deadline: deadline,
+            generation: row.generation, version: version, timestamp: timestamp, deadline: deadline,
             expiration: min(send.expiration ?? deadline, deadline), acceptedAt: send.acceptedAt)
         expansion.collapseID = send.collapseID
         expansion.isConflatable = send.isConflatable
@@ -134,11 +138,12 @@ struct PlanBuilder {
         return min(send.deadline ?? max(usual, now + 1), now + Self.deadlineSecondsMax)
     }
 
-    func state(of send: Send, in row: GroupRow, version: Int64) -> ScopeState {
+    func state(of send: Send, in row: GroupRow, version: Int64, timestamp: Int64) -> ScopeState {
         let deadline = deadline(of: send, in: row)
         return ScopeState(
-            send: send.id, version: version, content: send.content, priority: send.priority,
-            deadline: deadline, expiration: min(send.expiration ?? deadline, deadline),
+            send: send.id, version: version, timestamp: timestamp, content: send.content,
+            priority: send.priority, deadline: deadline,
+            expiration: min(send.expiration ?? deadline, deadline),
             acceptedAt: send.acceptedAt)
     }
 
@@ -147,7 +152,8 @@ struct PlanBuilder {
         if let owner = key.recipient {
             return .recipients([
                 Expansion.ScopedRecipient(
-                    owner, scope: .recipient, generation: row.generation, version: row.version)
+                    owner, scope: .recipient, generation: row.generation, version: row.version,
+                    timestamp: row.timestamp)
             ])
         }
         if case .activity(let name) = key.subject { return .activities([name]) }

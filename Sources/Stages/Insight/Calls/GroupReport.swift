@@ -32,8 +32,9 @@ struct GroupReport {
         writer.field("version", row.version)
         writer.field("generation", row.generation)
         writer.field("updates", row.updateCount)
-        writer.field("startedAt", row.generation > 0 ? row.generation * 1000 : nil)
-        writer.field("endedAt", row.stateName == "ended" ? row.endVersion * 1000 : nil)
+        writer.field("startedAt", row.generation > 0 ? SendSequence.milliseconds(of: row.generation) : nil)
+        writer.field(
+            "endedAt", row.stateName == "ended" ? SendSequence.milliseconds(of: row.endVersion) : nil)
         writer.field("endDate", row.endDate.map { $0 * 1000 })
         writer.field("lastAt", row.lastSendAt)
         writer.field("waitingSendId", row.heldSend?.id)

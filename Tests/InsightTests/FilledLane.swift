@@ -5,6 +5,7 @@ import Lifecycle
 import ProcessTesting
 import Store
 import Telemetry
+import Topics
 
 @testable import Insight
 

@@ -3,9 +3,11 @@ import Foundation
 import IngestTesting
 import Kafka
 import KafkaTesting
+import Members
 import ProcessTesting
 import RecordFormat
 import Store
+import Telemetry
 import Testing
 import Topics
 

@@ -1,6 +1,7 @@
 import CatalogRecords
 import Foundation
 import HTTPServer
+import Identifiers
 import InstallationRecords
 import JSON
 import Jobs

@@ -1,7 +1,7 @@
 import CatalogRecords
-import Kafka
 import Testing
 
+@testable import Kafka
 @testable import Webhooks
 
 struct PartitionLocatorTests {

@@ -21,7 +21,7 @@ struct InsightAccess {
 
     init(settings: ResolvedSettings) { self.settings = settings }
 
-    /// Returns the answer, a JSON object. Throws if there is none, with the reason that the stage gives.
+    /// Returns the answer, a JSON object. Without an answer it throws the reason that the stage gives.
     func answer(_ query: InsightQuery) async throws -> [UInt8] {
         let context = ServiceContext(log: .silent, metrics: Metrics()) { _ in }
         let relay = try InsightRelay(

@@ -1,4 +1,5 @@
 internal import CRdKafka
+internal import Lifecycle
 
 extension Consumer {
     /// Commits and waits for the answer, at most for the limit.

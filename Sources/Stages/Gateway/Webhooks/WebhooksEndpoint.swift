@@ -1,3 +1,4 @@
+internal import CatalogRecords
 internal import HTTPServer
 
 /// The calls about webhook endpoints: `/v1/webhooks`. An endpoint receives facts about all users of the app, so also

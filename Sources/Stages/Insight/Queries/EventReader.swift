@@ -54,7 +54,10 @@ final class EventReader {
                 }
                 return list.entries.count < query.limit
             }
-        } catch .interrupted { isCut = true }
+        } catch {
+            guard case .interrupted = error else { throw error }
+            isCut = true
+        }
         if isCut {
             // Without any progress the next page would end here again.
             guard let lastRead else { throw QueryLimit.time }
@@ -139,7 +142,10 @@ final class EventReader {
                 }
                 return true
             }
-        } catch .interrupted { limit = .time }
+        } catch {
+            guard case .interrupted = error else { throw error }
+            limit = .time
+        }
         var list = CountList()
         if let limit {
             // The last hour may be incomplete. Without any complete hour the next page would end here again.

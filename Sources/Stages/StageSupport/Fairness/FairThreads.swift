@@ -3,7 +3,7 @@ package import Lifecycle
 /// A few threads for jobs that block, such as reading files or topics for a caller. `FairQueue` decides which job is
 /// next. A caller has at most one thread at a time, so a caller whose jobs are slow waits for itself only.
 ///
-/// Each thread has a value of its own, for example its consumers.
+/// Each thread has its own value, for example its consumers.
 package final class FairThreads<Value>: Sendable {
     /// The work for a caller. It receives nil, on any thread, if the threads end before its turn.
     package typealias Job = @Sendable (Value?) -> Void

@@ -121,7 +121,7 @@ extension EndpointLoop {
 
     private func startReading(with locator: PartitionLocator) {
         let layout = parts.environment.layout
-        var starts: [PartitionStart] = []
+        var starts: [TopicPartition: Int64] = [:]
         for partition in locator.partitions {
             guard
                 let source = WebhookSource.allCases.first(where: {
@@ -133,7 +133,7 @@ extension EndpointLoop {
             consumer.countSkippedOffsets(locator.skippedCount(of: partition))
             partitions[partition] = PartitionEvents(
                 source, partition: partition.partition, of: parts.endpoint, cursor: cursor)
-            starts.append(PartitionStart(partition: partition, position: .offset(start)))
+            starts[partition] = start
         }
         do {
             try consumer.startReading(at: starts)

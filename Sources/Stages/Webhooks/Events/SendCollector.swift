@@ -35,6 +35,7 @@ struct SendCollector: Sendable {
             !progress.isDryRun
         else { return [] }
         switch progress.part {
+        case .schedule: return []
         case .lanes: return add(progress, stampedAt: record.stamp)
         case .planner(let part):
             switch part.verdict {
@@ -43,8 +44,8 @@ struct SendCollector: Sendable {
                 return isWanted ? begin(progress, of: record, at: anchor, in: &cursor) : []
             case .cancelRefused: return add(progress, stampedAt: record.stamp)
             case .stopping where pending[progress.send] != nil: return add(progress, stampedAt: record.stamp)
-            case .stopping, .superseded, .conflict, .ended, .outdated, .expired, .refused, .unknownApp,
-                .cancelled:
+            case .stopping, .superseded, .conflict, .newerState, .ended, .outdated, .expired, .refused,
+                .unknownApp, .cancelled:
                 guard isWanted else { return [] }
                 cursor.hold(anchor.offset)
                 var sum = SendProgress(id: progress.send)

@@ -1,3 +1,4 @@
+internal import Lifecycle
 internal import Glibc
 
 /// `--token-file` of `flotilla report`: the push token comes from a file or from standard input, and so it is not in

@@ -1,4 +1,5 @@
 internal import JSON
+internal import RecordFormat
 
 /// The position of a dead letter in the list with the newest first: its time, and its id among those of one
 /// millisecond.

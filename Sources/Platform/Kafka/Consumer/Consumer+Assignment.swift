@@ -51,7 +51,7 @@ extension Consumer {
         let offsets: [TopicPartition: Int64]
         switch options.membership {
         case .group: offsets = try resolveOffsets(of: starts, until: Deadline(milliseconds: limit))
-        case .manual:
+        case .manual, .readers:
             offsets = knownOffsets(of: starts)
             lookUpLeaders(of: offsets.keys)
         }

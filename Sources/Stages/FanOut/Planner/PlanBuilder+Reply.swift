@@ -23,7 +23,7 @@ extension PlanBuilder {
                 if own.version > seen || own.heldSend != nil { return true }
             }
             return false
-        case .activities where key.group != nil: return row.recipientVersionFloor > seen
+        case .activities where key.group != nil: return row.laneOnlyVersion > seen
         case .everyone, .segments, .tags, .group, .users, .activities: return false
         }
     }

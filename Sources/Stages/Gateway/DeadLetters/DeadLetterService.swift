@@ -1,3 +1,4 @@
+internal import CatalogRecords
 internal import HTTPServer
 internal import Lifecycle
 internal import StageSupport

@@ -16,7 +16,7 @@ struct SendLocation: Hashable {
         guard answer.status == 200, let body = answer.body,
             let location = try? JSONReader().read(
                 body,
-                { root in
+                decode: { root in
                     let object = root.object()
                     let isPartial = object["partial"].optional != nil
                     return SendLocation(

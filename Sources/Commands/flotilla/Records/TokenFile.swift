@@ -1,5 +1,5 @@
-internal import Lifecycle
 internal import Glibc
+internal import Lifecycle
 
 /// `--token-file` of `flotilla report`: the push token comes from a file or from standard input, and so it is not in
 /// the list of processes.

@@ -48,7 +48,9 @@ final class SupersededReader {
     /// Returns nil for a malformed record. Only planners and gateways write this topic.
     private func decode(_ record: borrowing Kafka.Record) -> SupersededRecord? {
         guard let bytes = [UInt8](copying: record.value) else { return nil }
-        if let versions = try? SupersededVersions.decode(bytes, with: jsonReader) { return .versions(versions) }
+        if let versions = try? SupersededVersions.decode(bytes, with: jsonReader) {
+            return .versions(versions)
+        }
         guard let erasure = try? RecipientErasure.decode(bytes, with: jsonReader), let time = record.timestamp
         else { return nil }
         return .erasure(erasure, at: time)

@@ -23,20 +23,20 @@ struct VerdictReplyTests {
     @Test func `an update is refused if the group has a newer version than the caller has seen`() throws {
         var rows = Rows()
         _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
-        let accepted = try planner.plan(update("u1", ifVersion: dawn), at: 5, in: &rows)
+        let accepted = try planner.plan(update("u1", ifVersion: version(at: 0)), at: 5, in: &rows)
         #expect(accepted.verdicts == [.planned])
         #expect(
             accepted.reply
-                == Plan.Reply(address: Self.address, verdict: .init(.planned, version: dawn + 5)))
+                == Plan.Reply(address: Self.address, verdict: .init(.planned, version: version(at: 5))))
         let before = rows
-        let refused = try planner.plan(update("u2", ifVersion: dawn), at: 6, in: &rows)
+        let refused = try planner.plan(update("u2", ifVersion: version(at: 0)), at: 6, in: &rows)
         #expect(refused.verdicts == [.newerState] && refused.expansions.isEmpty)
         #expect(refused.reply?.verdict == .init(.newerState, version: 0))
         #expect(rows == before, "a refused send changes nothing")
         var end = makeSend(.end, id: "e")
-        end.ifVersion = dawn + 4
+        end.ifVersion = version(at: 4)
         #expect(try planner.plan(end, at: 7, in: &rows).verdicts == [.newerState])
-        end.ifVersion = dawn + 5
+        end.ifVersion = version(at: 5)
         #expect(try planner.plan(end, at: 8, in: &rows).verdicts == [.planned])
     }
 
@@ -51,13 +51,13 @@ struct VerdictReplyTests {
         _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
         _ = try planner.plan(update("u1", to: .users(["ben"])), at: 5, in: &rows)
         func verdicts(_ id: String, _ users: [String]) throws -> [ProgressRecord.PlannerVerdict] {
-            try planner.plan(update(id, to: .users(users), ifVersion: dawn), at: 6, in: &rows).verdicts
+            try planner.plan(update(id, to: .users(users), ifVersion: version(at: 0)), at: 6, in: &rows).verdicts
         }
         #expect(try verdicts("u2", ["ben"]) == [.newerState])
         #expect(try verdicts("u3", ["ada", "ben"]) == [.newerState])
         #expect(try verdicts("u4", ["ada"]) == [.planned])
         _ = try planner.plan(update("u5", to: .activities(["a1"])), at: 7, in: &rows)
-        let named = update("u6", to: .activities(["a2"]), ifVersion: dawn)
+        let named = update("u6", to: .activities(["a2"]), ifVersion: version(at: 0))
         #expect(try planner.plan(named, at: 8, in: &rows).verdicts == [.newerState])
     }
 
@@ -73,13 +73,13 @@ struct VerdictReplyTests {
     @Test func `a repetition gets the verdict on the first request, and another body a conflict`() throws {
         var rows = Rows()
         _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
-        let first = update("k1", ifVersion: dawn, fingerprint: "f")
+        let first = update("k1", ifVersion: version(at: 0), fingerprint: "f")
         let planned = try planner.plan(first, at: 5, in: &rows).reply
-        #expect(planned?.verdict == .init(.planned, version: dawn + 5))
+        #expect(planned?.verdict == .init(.planned, version: version(at: 5)))
         // The group has moved on by the first request itself.
         let repeated = try planner.plan(first, at: 6, in: &rows)
         #expect(repeated.reply == planned && repeated.progress.isEmpty)
-        let refused = update("k2", ifVersion: dawn, fingerprint: "f")
+        let refused = update("k2", ifVersion: version(at: 0), fingerprint: "f")
         for second: Int64 in 7...8 {
             let reply = try planner.plan(refused, at: second, in: &rows).reply
             #expect(reply?.verdict.verdict == .newerState)

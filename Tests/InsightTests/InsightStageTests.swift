@@ -113,7 +113,7 @@ import Topics
         let repairs = stage.metrics.values(of: "flotilla_insight_started_over_total").map(\.number)
         #expect(repairs == [1], "the lane is not opened again and again")
         let range = ["from": "\(RandomDay.start)", "to": "\(RandomDay.start + 86_400_000)"]
-        let entries = try await stage.answer(.audit, range)["entries"] as? [Any]
+        let entries = try await stage.answer(.audit, range)["items"] as? [Any]
         #expect(entries?.count == 50, "the stored entries are shown")
         await stage.stop()
         #expect(stage.failure == nil)

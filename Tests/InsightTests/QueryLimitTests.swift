@@ -108,18 +108,15 @@ struct QueryLimitTests {
         }
         var quick = LaneQuery(.events, app: "shop")
         (quick.installation, quick.caller) = ("phone-17", "shop/calm")
-        var slowest = 0.0
         var ownAnswers = 0
         for _ in 0..<50 {
-            let began = Instant.now()
             let result = await withCheckedContinuation { continuation in
                 readers.read(quick) { continuation.resume(returning: $0) }
             }
             ownAnswers += result.events.count
-            slowest = max(slowest, Instant.now().seconds(since: began))
         }
-        // On one thread the first answer alone would come behind all slow queries.
-        #expect(ownAnswers == 50 && slowest < 1)
+        #expect(ownAnswers == 50)
+        // If the busy key had all threads, the first answer would come behind all slow queries.
         #expect(slowAnswers.withLock { $0 } < slowQueries)
         await Task.detached { readers.stop() }.value
     }

@@ -59,6 +59,8 @@ import Testing
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
         plan.turn(at: time) { _, _ in .open(capacity: capacity) }
         let pushes = plan.actions.pushes
+        // A sheet whose jobs are done loses its content.
+        let recipients = pushes.map { $0.sheet.text($0.sheet.index.lines[$0.line].recipient) }
         time.advance(byMilliseconds: 1_000)
         for push in pushes { plan.accepted(push.tag, at: time) }
         plan.turn(at: time) { _, _ in .open(capacity: 0) }
@@ -71,7 +73,7 @@ import Testing
             plan.stored(id, offset: Int64(id), at: time)
         }
         plan.actions.removeAll()
-        return pushes.map { $0.sheet.text($0.sheet.index.lines[$0.line].recipient) }
+        return recipients
     }
 
     @Test mutating func `a job that waits for an erased user is dropped with that reason`() throws {

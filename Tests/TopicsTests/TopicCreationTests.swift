@@ -66,7 +66,7 @@ private final class Installation {
         )
     ])
     let mismatches = try layout.check([.registry, .events], on: installation.admin)
-    #expect(mismatches.map(\.property) == [.cleanup, .existence])
+    #expect(mismatches.map(\.property) == [.cleanup, .compactionLag, .existence])
     let texts = mismatches.map(\.description)
     #expect(texts.contains { $0.contains("has cleanup.policy delete, compact is needed") })
     #expect(texts.contains { $0.contains("flotilla topics create") })

@@ -39,7 +39,7 @@ struct SendBatchTests {
         let ids = items.compactMap { $0["sendId"] as? String }
         #expect(ids.count == 2)
         #expect(Set(try await bench.sends(atLeast: 2).map(\.id)) == Set(ids))
-        #expect(try await bench.audit(atLeast: 2).count { $0.action == "send.update" } == 2)
+        #expect(try await bench.auditOfSends(atLeast: 2).count { $0.action == "send.update" } == 2)
 
         // The same key in a single request is the same send.
         let single = try await bench.call(

@@ -134,22 +134,25 @@ extension KafkaClient {
         for times: [(TopicPartition, milliseconds: Int64)], until deadline: Deadline
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
         var isRepetition = false
+        var unknown = times
+        var offsets: [TopicPartition: Int64?] = [:]
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            if isRepetition { refreshMetadata(of: Set(times.map(\.0.topic)), until: deadline) }
+            if isRepetition { refreshMetadata(of: Set(unknown.map(\.0.topic)), until: deadline) }
             isRepetition = true
-            let list = PartitionList(times.map { (key: $0.0, value: $0.milliseconds) })
+            let list = PartitionList(unknown.map { (key: $0.0, value: $0.milliseconds) })
             let code = unsafe KafkaErrorCode(
                 rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds))
             )
             guard code == .none else { throw KafkaError(action: "look up offsets by time", code: code) }
-            if let first = list.firstError {
-                throw KafkaError(action: "look up offsets by time in \(first.partition)", code: first.code)
-            }
-            var offsets: [TopicPartition: Int64?] = [:]
-            for index in 0..<list.count {
+            for index in 0..<list.count where !list.hasError(at: index) {
                 let offset = list.offset(at: index)
                 // `.some`, because assigning nil would remove the key.
                 offsets[list.partition(at: index)] = .some(offset >= 0 ? offset : nil)
+            }
+            // The next attempt asks only for the partitions whose leader did not answer.
+            if let first = list.firstError {
+                unknown.removeAll { offsets.keys.contains($0.0) }
+                throw KafkaError(action: "look up offsets by time in \(first.partition)", code: first.code)
             }
             return offsets
         }

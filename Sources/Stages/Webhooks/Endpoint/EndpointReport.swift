@@ -11,6 +11,8 @@ final class EndpointReport: Sendable {
         var oldestTime: Int64?
         /// The time in milliseconds since 1970 at which the endpoint wanted no more calls, or nil.
         var goneAt: Int64?
+        /// Whether the loop has ended its work.
+        var hasStopped = false
     }
 
     private let values = TracedLock(Values())

@@ -1,5 +1,6 @@
 internal import Catalog
 internal import CatalogRecords
+internal import Glibc
 internal import Kafka
 internal import Lifecycle
 internal import StageSupport
@@ -7,11 +8,12 @@ internal import TLS
 internal import Telemetry
 internal import Topics
 
-/// Starts and stops the loops of endpoints, as the catalog says. Confined to its loop.
+/// Starts and stops the loops of endpoints, as the catalog says. It has a thread of its own, because it waits for the
+/// threads of the loops to begin and to end.
 ///
 /// Each change of an endpoint's record, such as another URL, a new secret or a replay, stops its loop and starts a new
 /// one. So a loop never changes its endpoint.
-final class EndpointDirector {
+final class EndpointDirector: ThreadLoop {
     /// The name of an endpoint in the installation.
     struct EndpointName: Hashable, Comparable, CustomStringConvertible {
         let app: String
@@ -28,7 +30,9 @@ final class EndpointDirector {
         var isStopping = false
     }
 
-    private static let tickMilliseconds = 250
+    private static let tickMilliseconds: UInt32 = 250
+    /// The interval between two checks whether the loops have ended.
+    private static let stopCheckMilliseconds: UInt32 = 10
     /// The longest time in which a loop finishes its calls.
     private static let drainMilliseconds = 15_000
 
@@ -39,41 +43,39 @@ final class EndpointDirector {
     private let state: LoopState
     private let onStep: @Sendable (WebhooksStep) -> Void
     private let tls: TLSContext
-    private let owner: LoopOwned<EndpointDirector>
     private var running: [EndpointName: Running] = [:]
     /// The reasons why endpoints cannot be served, as they were logged last.
     private var problems: [EndpointName: String] = [:]
-    private var onStopped: (() -> Void)?
-    private var timer: LoopTimer?
 
     init(
         settings: WebhooksSettings, in environment: StageEnvironment, context: ServiceContext,
-        state: LoopState, owner: LoopOwned<EndpointDirector>,
-        onStep: @escaping @Sendable (WebhooksStep) -> Void
+        state: LoopState, onStep: @escaping @Sendable (WebhooksStep) -> Void
     ) throws {
         self.settings = settings
         self.environment = environment
         self.context = context
         self.state = state
-        self.owner = owner
         self.onStep = onStep
         metrics = WebhooksMetrics(context.metrics)
         tls = try settings.makeTLSContext()
-        timer = LoopTimer(on: owner.loop) { [unowned self] in tick() }
-        timer?.schedule(at: owner.loop.now)
     }
 
-    /// Stops all loops, and calls `completion` when the last one has ended.
-    func stop(completion: @escaping () -> Void) {
-        timer?.cancel()
-        timer = nil
-        onStopped = completion
+    /// Runs until it is asked to stop. Then it stops all loops, and returns when the last one has ended.
+    func run() {
+        while !state.mustStop {
+            removeStoppedLoops()
+            tick()
+            usleep(Self.tickMilliseconds * 1000)
+        }
         for name in running.keys { stopLoop(of: name) }
-        reportIfStopped()
+        while !running.isEmpty {
+            removeStoppedLoops()
+            usleep(Self.stopCheckMilliseconds * 1000)
+        }
+        state.setReadinessProblems(["stopped"])
     }
 
     private func tick() {
-        timer?.schedule(at: owner.loop.now.advanced(byMilliseconds: Self.tickMilliseconds))
         guard let catalog = environment.catalog else {
             return state.setReadinessProblems(["the catalog is not read yet"])
         }
@@ -127,21 +129,18 @@ final class EndpointDirector {
     private func stopLoop(of name: EndpointName) {
         guard let loop = running[name], !loop.isStopping else { return }
         running[name]?.isStopping = true
-        let (director, deadline) = (owner, Instant.now().advanced(byMilliseconds: Self.drainMilliseconds))
-        loop.owner.execute { endpointLoop in
-            endpointLoop.stop(by: deadline) { director.execute { $0.loopHasStopped(of: name) } }
+        let (report, deadline) = (
+            loop.parts.report, Instant.now().advanced(byMilliseconds: Self.drainMilliseconds)
+        )
+        loop.owner.execute { $0.stop(by: deadline) { report.update { $0.hasStopped = true } } }
+    }
+
+    /// Ends the threads of the loops that have stopped.
+    private func removeStoppedLoops() {
+        for (name, loop) in running where loop.parts.report.current.hasStopped {
+            running[name] = nil
+            loop.owner.stop()
         }
-    }
-
-    private func loopHasStopped(of name: EndpointName) {
-        running.removeValue(forKey: name)?.owner.stop()
-        reportIfStopped()
-    }
-
-    private func reportIfStopped() {
-        guard running.isEmpty, let completion = onStopped else { return }
-        onStopped = nil
-        completion()
     }
 
     // MARK: Endpoints that want no more calls

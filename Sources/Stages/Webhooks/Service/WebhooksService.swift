@@ -18,8 +18,7 @@ package final class WebhooksService: Stage {
     private let settings: WebhooksSettings
     private let environment: StageEnvironment
     private let onStep: @Sendable (WebhooksStep) -> Void
-    private let state = LoopState()
-    private let director = StartedParts<LoopOwned<EndpointDirector>>()
+    private let thread = StageThread(name: WebhooksService.name)
 
     package convenience init(_ settings: WebhooksSettings, in environment: StageEnvironment) {
         self.init(settings, in: environment) { _ in }
@@ -35,27 +34,20 @@ package final class WebhooksService: Stage {
         self.onStep = onStep
     }
 
-    package var readinessProblems: [String] { state.readinessProblems }
+    package var readinessProblems: [String] { thread.readinessProblems }
 
     package func start(_ context: ServiceContext) async throws {
-        let (settings, environment, state, onStep) = (settings, environment, state, onStep)
+        let (settings, environment, onStep) = (settings, environment, onStep)
         AllocatorSettings.keepFreedMemory()
-        director.set(
-            try LoopOwned(thread: Self.name) { owner in
-                try EndpointDirector(
-                    settings: settings, in: environment, context: context, state: state, owner: owner,
-                    onStep: onStep)
-            })
+        try await thread.start(in: context) { state in
+            try EndpointDirector(
+                settings: settings, in: environment, context: context, state: state, onStep: onStep)
+        }
     }
 
     package func stop(by deadline: Instant) async {
-        guard let director = director.take() else { return }
-        await withCheckedContinuation { (stopped: CheckedContinuation<Void, Never>) in
-            let isTaken = director.execute { $0.stop { stopped.resume() } }
-            if !isTaken { stopped.resume() }
-        }
-        director.stop()
-        state.setReadinessProblems(["stopped"])
+        thread.requestStop()
+        thread.join()
     }
 }
 

@@ -63,8 +63,8 @@ struct ContainerTests {
         }
         let directories = Set(try #require(installLine).split(separator: " ").filter { $0.hasPrefix("/") })
         let services = try ownServices()
-        // The set-up, six stages, the simulated APNs, and try-it.
-        #expect(services.count == 9)
+        // The set-up, seven stages, the simulated APNs, and try-it.
+        #expect(services.count == 10)
         for service in services {
             for volume in service.matches(of: /"[a-z-]+:(\/[a-z\/]+)(:ro)?"/) {
                 #expect(directories.contains(volume.1), "\(volume.0)")

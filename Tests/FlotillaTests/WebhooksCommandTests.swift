@@ -27,7 +27,6 @@ struct WebhooksCommandTests {
         try await installation.flotilla(
             ["webhooks"] + arguments + [
                 "--tokens-sealing-keys-file", directory.path + "/sealing-keys", "--webhooks-allow-http",
-                "true",
                 "--webhooks-allow-networks", "127.0.0.0/8",
             ])
     }

@@ -86,11 +86,15 @@ struct SendBatchTests {
             try await bench.call(
                 "POST", Self.path, body: batch(Array(repeating: SendsServiceTests.update(), count: count)))
         }
-        // One of two batches at the same time fits into the rate of a second.
-        async let first = post(290)
-        async let second = post(290)
-        let answers = try await [first, second].sorted { $0.status < $1.status }
-        #expect(answers.map(\.status) == [200, 429])
+        // One of two batches at the same time fits into the rate of a second. On a busy machine the second one can
+        // come a second later.
+        var answers: [HTTPAnswer] = []
+        for _ in 0..<20 where answers.last?.status != 429 {
+            async let first = post(290)
+            async let second = post(290)
+            answers = try await [first, second].sorted { $0.status < $1.status }
+        }
+        try #require(answers.map(\.status) == [200, 429])
         #expect(answers.allSatisfy { $0.header("RateLimit-Policy") == #""key-rate";q=300;w=1"# })
         #expect(answers[1].code == "rate_limited" && answers[1].header("Retry-After") == "1")
         await bench.stop()

@@ -100,7 +100,7 @@ extension Command {
         }
         let lines = rows.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.map(
             RegistryRowOutput.init)
-        if lines.isEmpty, case .user(let id) = recipient {
+        if lines.isEmpty, installation == nil, case .user(let id) = recipient {
             throw CommandError(
                 status: .noInput,
                 "no token reaches user \(id) of app \(app); check the spelling, and that a phone has reported the user"

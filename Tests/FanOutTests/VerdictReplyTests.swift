@@ -51,7 +51,8 @@ struct VerdictReplyTests {
         _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
         _ = try planner.plan(update("u1", to: .users(["ben"])), at: 5, in: &rows)
         func verdicts(_ id: String, _ users: [String]) throws -> [ProgressRecord.PlannerVerdict] {
-            try planner.plan(update(id, to: .users(users), ifVersion: version(at: 0)), at: 6, in: &rows).verdicts
+            try planner.plan(update(id, to: .users(users), ifVersion: version(at: 0)), at: 6, in: &rows)
+                .verdicts
         }
         #expect(try verdicts("u2", ["ben"]) == [.newerState])
         #expect(try verdicts("u3", ["ada", "ben"]) == [.newerState])

@@ -15,7 +15,7 @@ package final class LoopOwned<Value>: @unchecked Sendable {
         try loop.start { self.value = try make(self) }
     }
 
-    /// Creates the value on a running loop, which another owner stops.
+    /// Creates the value on a running loop, and does not wait for it. This object or another owner stops the loop.
     package init(on loop: EventLoop, make: @escaping @Sendable (LoopOwned) -> Value) {
         self.loop = loop
         loop.execute { self.value = make(self) }

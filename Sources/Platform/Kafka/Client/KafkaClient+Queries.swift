@@ -135,26 +135,45 @@ extension KafkaClient {
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
         var isRepetition = false
         var unknown = times
+        var requestSize = max(1, times.count)
         var offsets: [TopicPartition: Int64?] = [:]
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
             if isRepetition { refreshMetadata(of: Set(unknown.map(\.0.topic)), until: deadline) }
             isRepetition = true
-            let list = PartitionList(unknown.map { (key: $0.0, value: $0.milliseconds) })
-            let code = unsafe KafkaErrorCode(
-                rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds))
-            )
-            guard code == .none else { throw KafkaError(action: "look up offsets by time", code: code) }
-            for index in 0..<list.count where !list.hasError(at: index) {
-                let offset = list.offset(at: index)
-                // `.some`, because assigning nil would remove the key.
-                offsets[list.partition(at: index)] = .some(offset >= 0 ? offset : nil)
+            var failure: KafkaError?
+            for start in stride(from: 0, to: unknown.count, by: requestSize) {
+                do throws(KafkaError) {
+                    let request = unknown[start..<min(start + requestSize, unknown.count)]
+                    try lookUpOffsets(for: request, into: &offsets, until: deadline)
+                } catch {
+                    failure = failure ?? error
+                }
             }
-            // The next attempt asks only for the partitions whose leader did not answer.
-            if let first = list.firstError {
-                unknown.removeAll { offsets.keys.contains($0.0) }
-                throw KafkaError(action: "look up offsets by time in \(first.partition)", code: first.code)
-            }
-            return offsets
+            guard let failure else { return offsets }
+            // One refused partition fails its whole request. The next attempt asks for fewer partitions at a time, and
+            // only for those without an answer.
+            unknown.removeAll { offsets.keys.contains($0.0) }
+            requestSize = max(1, requestSize / 2)
+            throw failure
+        }
+    }
+
+    private func lookUpOffsets(
+        for times: ArraySlice<(TopicPartition, milliseconds: Int64)>,
+        into offsets: inout [TopicPartition: Int64?],
+        until deadline: Deadline
+    ) throws(KafkaError) {
+        let list = PartitionList(times.map { (key: $0.0, value: $0.milliseconds) })
+        let code = unsafe KafkaErrorCode(
+            rd_kafka_offsets_for_times(pointer, list.pointer, max(1, deadline.libraryTimeoutMilliseconds)))
+        guard code == .none else { throw KafkaError(action: "look up offsets by time", code: code) }
+        if let first = list.firstError {
+            throw KafkaError(action: "look up offsets by time in \(first.partition)", code: first.code)
+        }
+        for index in 0..<list.count {
+            let offset = list.offset(at: index)
+            // `.some`, because assigning nil would remove the key.
+            offsets[list.partition(at: index)] = .some(offset >= 0 ? offset : nil)
         }
     }
 }

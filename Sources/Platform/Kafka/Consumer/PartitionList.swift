@@ -48,10 +48,6 @@ struct PartitionList: ~Copyable {
 
     func offset(at index: Int) -> Int64 { unsafe pointer.pointee.elems[index].offset }
 
-    func hasError(at index: Int) -> Bool {
-        unsafe KafkaErrorCode(pointer.pointee.elems[index].err) != .none
-    }
-
     func metadata(at index: Int) -> String {
         let element = unsafe pointer.pointee.elems[index]
         guard let bytes = unsafe element.metadata else { return "" }

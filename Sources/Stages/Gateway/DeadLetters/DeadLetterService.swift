@@ -13,7 +13,7 @@ final class DeadLetterService: Sendable {
     init(in environment: StageEnvironment, log: Log) throws {
         let stopping = AtomicFlag()
         self.stopping = stopping
-        threads = try FairThreads(
+        threads = FairThreads(
             name: "letters", threads: GatewayLimits.deadLetterThreads,
             limits: .init(
                 waitingPerCallerMax: GatewayLimits.deadLetterCallsPerAppWaitingMax,

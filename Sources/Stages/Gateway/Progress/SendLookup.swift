@@ -22,7 +22,7 @@ package final class SendLookup: Sendable {
         cluster: Cluster, layout: TopicLayout, context: ServiceContext,
         threads count: Int = GatewayLimits.lookupThreads
     ) throws {
-        threads = try FairThreads(
+        threads = FairThreads(
             name: "lookups", threads: count,
             limits: .init(
                 waitingPerCallerMax: GatewayLimits.lookupsPerCallerWaitingMax,

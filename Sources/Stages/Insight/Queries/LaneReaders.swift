@@ -9,7 +9,7 @@ final class LaneReaders: Sendable {
     /// - Parameter lanes: The number of all lanes.
     init(openLanes: OpenLanes, lanes: Int) throws {
         self.openLanes = openLanes
-        threads = try FairThreads(
+        threads = FairThreads(
             name: "insight-read", threads: QueryLimits.threads,
             limits: .init(
                 waitingPerCallerMax: QueryLimits.waitingPerCallerMax, waitingMax: QueryLimits.waitingMax)

@@ -168,7 +168,7 @@ package struct TimerCommands: Sendable {
     ) throws(StoreError) -> Decision {
         var deleted = try table.timers(of: command.owner, app: command.app)
         if case .recipient(.user(let user)) = command.owner {
-            for var row in try table.timers(naming: user, app: command.app) {
+            for var row in try table.timers(naming: user, app: command.app) where row.owner != command.owner {
                 if row.send.removeFromAudience(user) { table.set(row) } else { deleted.append(row) }
             }
         }

@@ -3,38 +3,44 @@ package import Lifecycle
 /// A few threads for jobs that block, such as reading files or topics for a caller. `FairQueue` decides which job is
 /// next. A caller has at most one thread at a time, so a caller whose jobs are slow waits for itself only.
 ///
-/// Each thread has its own value, for example its consumers.
+/// Each thread has its own value, for example its consumers. A thread starts with the first job for which no other
+/// thread is idle.
 package final class FairThreads<Value>: Sendable {
-    /// The work for a caller. It receives nil, on any thread, if the threads end before its turn.
+    /// The work for a caller. It receives nil, on any thread, if its thread cannot start, or if the threads end before
+    /// its turn.
     package typealias Job = @Sendable (Value?) -> Void
 
     private struct State {
         var queue: FairQueue<Job>
-        var idleThreads: [Int]
+        var threads: [LoopOwned<Value>] = []
+        /// Indices of `threads`.
+        var idleThreads: [Int] = []
         var isStopped = false
     }
 
-    private let threads: [LoopOwned<Value>]
+    private struct TakenJob {
+        let job: Job
+        let caller: String
+        /// The thread with its index, or nil if it could not start.
+        let thread: (LoopOwned<Value>, index: Int)?
+    }
+
+    private let name: String
+    private let threadsMax: Int
+    private let make: @Sendable (LoopOwned<Value>) -> Value
     private let state: TracedLock<State>
 
     /// - Parameters:
     ///   - name: The beginning of the threads' names.
     ///   - make: Makes the value of a thread, on that thread.
     package init(
-        name: String, threads count: Int, limits: FairQueue<Job>.Limits,
-        make: @escaping @Sendable (LoopOwned<Value>) throws -> Value
-    ) throws {
-        var threads: [LoopOwned<Value>] = []
-        do {
-            for number in 0..<count {
-                threads.append(try LoopOwned(thread: "\(name)-\(number)", make: make))
-            }
-        } catch {
-            for thread in threads { thread.stop() }
-            throw error
-        }
-        self.threads = threads
-        state = TracedLock(State(queue: FairQueue(limits: limits), idleThreads: Array(0..<count)))
+        name: String, threads threadsMax: Int, limits: FairQueue<Job>.Limits,
+        make: @escaping @Sendable (LoopOwned<Value>) -> Value
+    ) {
+        self.name = name
+        self.threadsMax = threadsMax
+        self.make = make
+        state = TracedLock(State(queue: FairQueue(limits: limits)))
     }
 
     /// Runs a job as soon as it is the caller's turn.
@@ -51,23 +57,43 @@ package final class FairThreads<Value>: Sendable {
 
     /// Gives waiting jobs to idle threads.
     private func startJobs() {
-        while let (job, caller, number) = takeJob() {
-            let isTaken = threads[number].execute { [self] value in
+        while let taken = takeJob() {
+            let (job, caller) = (taken.job, taken.caller)
+            guard let (thread, index) = taken.thread else {
+                state.withLock { $0.queue.finish(caller, nanoseconds: 0, at: .now()) }
+                job(nil)
+                continue
+            }
+            let isTaken = thread.execute { [self] value in
                 let began = Instant.now()
                 job(value)
-                endJob(of: caller, on: number, began: began)
+                endJob(of: caller, on: index, began: began)
             }
             if !isTaken { job(nil) }
         }
     }
 
-    private func takeJob() -> (Job, caller: String, thread: Int)? {
+    private func takeJob() -> TakenJob? {
         state.withLock { state in
-            guard let thread = state.idleThreads.last, let (job, caller) = state.queue.takeNext(at: .now())
+            guard !state.isStopped, !state.idleThreads.isEmpty || state.threads.count < threadsMax,
+                let (job, caller) = state.queue.takeNext(at: .now())
             else { return nil }
-            state.idleThreads.removeLast()
-            return (job, caller, thread)
+            if let index = state.idleThreads.popLast() {
+                return TakenJob(job: job, caller: caller, thread: (state.threads[index], index))
+            }
+            guard let thread = try? startThread(number: state.threads.count) else {
+                return TakenJob(job: job, caller: caller, thread: nil)
+            }
+            state.threads.append(thread)
+            return TakenJob(job: job, caller: caller, thread: (thread, state.threads.count - 1))
         }
+    }
+
+    /// Starts a thread, and does not wait for it, because a caller may be on an event loop.
+    private func startThread(number: Int) throws -> LoopOwned<Value> {
+        let loop = try EventLoop(name: "\(name)-\(number)")
+        try loop.start()
+        return LoopOwned(on: loop, make: make)
     }
 
     private func endJob(of caller: String, on thread: Int, began: Instant) {
@@ -82,9 +108,9 @@ package final class FairThreads<Value>: Sendable {
     /// Ends the threads after their present jobs, and `lastJob` on each of them. Waiting jobs get nil. Blocks until
     /// then.
     package func stop(finally lastJob: @escaping @Sendable (Value) -> Void = { _ in }) {
-        let waiting = state.withLock { state in
+        let (waiting, threads) = state.withLock { state in
             state.isStopped = true
-            return state.queue.removeAll()
+            return (state.queue.removeAll(), state.threads)
         }
         for job in waiting { job(nil) }
         for thread in threads { thread.stop(finally: lastJob) }

@@ -49,10 +49,11 @@ package struct SenderCheck: Sendable {
     /// Descriptions of faults, up to a limit.
     package private(set) var faults: [String] = []
 
-    /// The identity of a job: no two jobs have the same token, version and event.
+    /// The identity of a job: no two jobs have the same token, timestamp and event. The timestamp is that of the body, in
+    /// seconds since 1970, because APNs and phones do not know versions.
     private struct Job: Hashable {
         let target: Target
-        let version: Int64
+        let timestamp: Int64
         let event: PushEvent
     }
 
@@ -107,10 +108,10 @@ package struct SenderCheck: Sendable {
         try readJobs(in: bed, seal: TokenSeal(keys: sealingKeys))
         try readReceipts(in: bed)
         deadLetters = try TopicContent(of: .deadLetters, in: bed).records.count
-        let newestVersions = try readPushes(at: records)
+        let newestTimestamps = try readPushes(at: records)
         checkJobs()
         checkDuplicates()
-        checkPhones(shown: newestVersions)
+        checkPhones(shown: newestTimestamps)
     }
 
     package var summary: String {
@@ -136,6 +137,7 @@ package struct SenderCheck: Sendable {
                 let apnsFields = Array((record.headers["apns"] ?? "").utf8)
                 let flotillaFields = Array((record.headers["flotilla"] ?? "").utf8)
                 let head = try SheetHead(apns: apnsFields.span, flotilla: flotillaFields.span)
+                let timestamp = try Self.timestamp(ofBody: record.value ?? [])
                 let jobLines = (record.headers["to"] ?? "").split(separator: "\n")
                 let position = JobPosition(
                     topic: topic.rawValue, partition: record.partition, offset: record.offset)
@@ -144,7 +146,7 @@ package struct SenderCheck: Sendable {
                     let (sealedToken, entry) = (fields[0], fields[2])
                     let token = try seal.open(sealedToken, app: head.app, entry: String(entry))
                     let job = Job(
-                        target: Self.target(ofToken: token.bytes), version: head.version, event: head.event)
+                        target: Self.target(ofToken: token.bytes), timestamp: timestamp, event: head.event)
                     histories[job] = JobHistory(
                         forbidsOlderPushes: head.scope == .group && head.isConflatable)
                     jobOfLine[position.number(ofLine: line)] = job
@@ -152,6 +154,14 @@ package struct SenderCheck: Sendable {
             }
         }
         jobs = histories.count
+    }
+
+    /// Returns `aps.timestamp` of a push's body.
+    private static func timestamp(ofBody body: [UInt8]) throws -> Int64 {
+        let timestamp = try JSONReader().read(body) { root in
+            root.object()["aps"].object()["timestamp"].int(in: 0...Int(Int32.max))
+        }
+        return Int64(timestamp)
     }
 
     private static func target(ofToken token: [UInt8]) -> Target {
@@ -180,15 +190,15 @@ package struct SenderCheck: Sendable {
         }
     }
 
-    /// Reads the accepted pushes of APNs. Returns the newest version that each token got.
+    /// Reads the accepted pushes of APNs. Returns the newest timestamp that each token got.
     private mutating func readPushes(at path: String) throws -> [Target: Int64] {
-        var newestVersions: [Target: Int64] = [:]
+        var newestTimestamps: [Target: Int64] = [:]
         var pushesWithoutJob = 0
         var pushes: [(Job, Push)] = []
         try RequestRecordReader(path: path).forEachRecord { record in
             guard record.kind == .push, record.status == 200, let event = record.event else { return }
             let job = Job(
-                target: Target(high: record.targetHigh, low: record.targetLow), version: record.timestamp,
+                target: Target(high: record.targetHigh, low: record.targetLow), timestamp: record.timestamp,
                 event: event)
             pushes.append(
                 (job, Push(receivedAt: record.receivedAt, endedAt: record.endedAt, outcome: record.outcome)))
@@ -199,18 +209,19 @@ package struct SenderCheck: Sendable {
                 continue
             }
             histories[job]?.pushes.append(push)
-            let newestVersion = newestVersions[job.target] ?? 0
-            if newestVersion > job.version {
+            let newestTimestamp = newestTimestamps[job.target] ?? 0
+            if newestTimestamp > job.timestamp {
                 if history.forbidsOlderPushes {
-                    recordFault("version \(job.version) was pushed to a phone that had \(newestVersion)")
+                    recordFault(
+                        "timestamp \(job.timestamp) was pushed to a phone that had \(newestTimestamp)")
                 } else {
                     outdatedPushes += 1
                 }
             }
-            newestVersions[job.target] = max(newestVersion, job.version)
+            newestTimestamps[job.target] = max(newestTimestamp, job.timestamp)
         }
         if pushesWithoutJob > 0 { recordFault("\(pushesWithoutJob) pushes belong to no job") }
-        return newestVersions
+        return newestTimestamps
     }
 
     // MARK: Checking
@@ -300,13 +311,14 @@ package struct SenderCheck: Sendable {
 
     /// Checks that each phone got its newest state.
     private mutating func checkPhones(shown: [Target: Int64]) {
-        var expectedVersions: [Target: Int64] = [:]
+        var expectedTimestamps: [Target: Int64] = [:]
         for job in histories.keys where job.event != .start {
-            expectedVersions[job.target] = max(expectedVersions[job.target] ?? 0, job.version)
+            expectedTimestamps[job.target] = max(expectedTimestamps[job.target] ?? 0, job.timestamp)
         }
-        let outdatedPhones = expectedVersions.count { target, version in shown[target] != version }
+        let outdatedPhones = expectedTimestamps.count { target, timestamp in shown[target] != timestamp }
         if outdatedPhones > 0 {
-            recordFault("\(outdatedPhones) of \(expectedVersions.count) phones are not on their newest state")
+            recordFault(
+                "\(outdatedPhones) of \(expectedTimestamps.count) phones are not on their newest state")
         }
         phonesStarted = histories.count { $0.key.event == .start && !$0.value.pushes.isEmpty }
     }

@@ -49,7 +49,7 @@ package struct SenderCheck: Sendable {
     /// Descriptions of faults, up to a limit.
     package private(set) var faults: [String] = []
 
-    /// The identity of a job: no two jobs have the same token, timestamp and event. The timestamp is that of the body, in
+    /// The identity of a job: no two jobs have the same token, timestamp and event. The body contains the timestamp, in
     /// seconds since 1970, because APNs and phones do not know versions.
     private struct Job: Hashable {
         let target: Target

@@ -8,7 +8,7 @@ internal import TLS
 internal import Telemetry
 internal import Topics
 
-/// Starts and stops the loops of endpoints, as the catalog says. It has a thread of its own, because it waits for the
+/// Starts and stops the loops of endpoints, as the catalog says. It runs on a separate thread, because it waits for the
 /// threads of the loops to begin and to end.
 ///
 /// Each change of an endpoint's record, such as another URL, a new secret or a replay, stops its loop and starts a new

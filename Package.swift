@@ -200,8 +200,8 @@ let package = Package(
         module("Tests/Support/KafkaTesting", "CRdKafka", "Broker", "Lifecycle"),
         module(
             "Tests/Support/IngestTesting", "Ingest", "StageSupport", "Catalog", "Topics", "Identifiers",
-            "RecordFormat", "TokenSealing", "CatalogRecords", "InstallationRecords", "Kafka", "JSON",
-            "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+            "RecordFormat", "TokenSealing", "CatalogRecords", "InstallationRecords", "Kafka",
+            "KafkaTesting", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
         module(
             "Tests/Support/FanOutTesting", "FanOut", "IngestTesting", "Topics", "Identifiers",
             "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends",

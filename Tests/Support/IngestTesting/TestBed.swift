@@ -3,13 +3,14 @@ package import CatalogRecords
 internal import Glibc
 internal import Identifiers
 package import Kafka
+internal import KafkaTesting
 package import StageSupport
 internal import Telemetry
 package import TokenSealing
 package import Topics
 
-/// The topics of one Flotilla installation for one test, under a unique prefix. They are deleted together with this
-/// object.
+/// The topics of one Flotilla installation for one test, under a unique prefix. On a cluster that outlives the test they are
+/// deleted together with this object.
 package final class TestBed: Sendable {
     package let settings: KafkaSettings
     package let layout: TopicLayout
@@ -78,5 +79,9 @@ package final class TestBed: Sendable {
         try admin.deleteRecords(before: ends)
     }
 
-    deinit { _ = try? admin.deleteTopics(TopicName.allCases.map(layout.name)) }
+    deinit {
+        // A cluster of the test may be gone already, and then the deletion would wait for its time limit.
+        guard !TestCluster.endsWithTest(settings.brokers) else { return }
+        _ = try? admin.deleteTopics(TopicName.allCases.map(layout.name))
+    }
 }

@@ -13,6 +13,9 @@ package final class TestCluster: Sendable {
     private let embedded: RunningBroker?
     private let delays: SeededClusterDelays?
 
+    /// The addresses of all embedded brokers that tests have started in this process.
+    private static let temporaryBrokers = TracedLock<Set<String>>([])
+
     /// - Parameters:
     ///   - runningBrokers: A running cluster. Nil means the cluster in the environment or, without one, the embedded
     ///     broker.
@@ -39,7 +42,7 @@ package final class TestCluster: Sendable {
         delays = seed.map { SeededClusterDelays(seed: $0) }
         delays?.install(in: &settings)
         let broker = try RunningBroker(settings: settings)
-        brokers = ["\(broker.host):\(broker.port)"]
+        brokers = Self.registered(broker)
         embedded = broker
     }
 
@@ -49,11 +52,22 @@ package final class TestCluster: Sendable {
         settings.clusterDelays = faults
         delays = nil
         let broker = try RunningBroker(settings: settings)
-        brokers = ["\(broker.host):\(broker.port)"]
+        brokers = Self.registered(broker)
         embedded = broker
     }
 
     deinit { embedded?.stop() }
+
+    private static func registered(_ broker: RunningBroker) -> [String] {
+        let address = "\(broker.host):\(broker.port)"
+        temporaryBrokers.withLock { _ = $0.insert(address) }
+        return [address]
+    }
+
+    /// Whether these are addresses of a cluster that ends with its test, together with all its topics.
+    package static func endsWithTest(_ brokers: [String]) -> Bool {
+        temporaryBrokers.withLock { $0.isSuperset(of: brokers) }
+    }
 
     /// Whether the weather lets the leaders of a topic serve.
     package func isServing(topic: String) -> Bool { delays?.isServing(topic: topic) ?? true }

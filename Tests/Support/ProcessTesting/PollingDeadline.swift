@@ -1,7 +1,7 @@
 /// The limit of a wait that polls.
 ///
-/// On a busy machine a poll itself may take seconds, and the processes that it watches run as slowly. So at most one
-/// second counts between two polls. A wait then ends after a number of polls, and not after one late poll.
+/// On a busy machine a poll itself may take seconds, and the processes that it watches run as slowly. So the time between
+/// two polls is divided by the load, and at most one second of it counts.
 package struct PollingDeadline {
     private static let countedIntervalMax = Duration.seconds(1)
 
@@ -17,7 +17,7 @@ package struct PollingDeadline {
     /// Counts the time since the last poll. Returns true if the limit is reached.
     package mutating func hasPassed() -> Bool {
         let now = ContinuousClock.now
-        remaining -= min(now - lastPoll, Self.countedIntervalMax)
+        remaining -= min(now - lastPoll, Self.countedIntervalMax) / MachineLoad.runnablePerProcessor
         lastPoll = now
         return remaining <= .zero
     }

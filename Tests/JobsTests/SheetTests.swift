@@ -62,7 +62,7 @@ extension [UInt8] {
     head.group = nil
     head.environment = .sandbox
     head.expiration = 0
-    head.attemptsMax = 2
+    head.triesMax = 2
     head.isConflatable = false
     head.unknownStartPolicy = .resend
     head.collapseID = "c: d"

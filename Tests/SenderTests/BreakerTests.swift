@@ -14,14 +14,14 @@ import Testing
     @Test func `a burst of wrong tokens opens the breaker, and one among many does not`() {
         var breaker = Breaker()
         for milliseconds in 0..<1_000 {
-            breaker.accepted(9, at: at(milliseconds))
-            let opens = breaker.wrongToken(
+            breaker.countAccepted(9, at: at(milliseconds))
+            let opens = breaker.countRefusedToken(
                 of: UInt64(milliseconds), because: "BadDeviceToken", at: at(milliseconds))
             #expect(!opens, "one wrong token among ten opened the breaker")
         }
         var breakerWithBurst = Breaker()
         let opens = (0..<30).map {
-            breakerWithBurst.wrongToken(of: UInt64($0), because: "BadDeviceToken", at: at($0))
+            breakerWithBurst.countRefusedToken(of: UInt64($0), because: "BadDeviceToken", at: at($0))
         }
         #expect(opens.firstIndex(of: true) == Breaker.refusedRecipientsMin - 1)
         #expect(breakerWithBurst.isOpen)
@@ -32,7 +32,8 @@ import Testing
         var breaker = Breaker()
         for milliseconds in 0..<5_000 {
             let recipient = UInt64(milliseconds % (Breaker.refusedRecipientsMin - 1))
-            let opens = breaker.wrongToken(of: recipient, because: "BadDeviceToken", at: at(milliseconds))
+            let opens = breaker.countRefusedToken(
+                of: recipient, because: "BadDeviceToken", at: at(milliseconds))
             #expect(!opens, "\(Breaker.refusedRecipientsMin - 1) recipients opened the breaker")
         }
     }
@@ -57,7 +58,7 @@ import Testing
     @Test func `one push probes the setting and closes the breaker`() {
         var breaker = Breaker()
         for milliseconds in 0..<3 {
-            _ = breaker.misconfigured(because: "InvalidProviderToken", at: at(milliseconds))
+            _ = breaker.countMisconfigured(because: "InvalidProviderToken", at: at(milliseconds))
         }
         #expect(breaker.isOpen)
         #expect(!breaker.isProbeDue(at: at(100)))

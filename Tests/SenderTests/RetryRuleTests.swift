@@ -69,34 +69,34 @@ import Testing
         ///   - tier: The tier in which the job waited after the first refusal.
         ///   - acceptedMilliseconds: The time since another push of the app was accepted.
         func decision(
-            refusedBefore tier: LaterTier?, acceptedMilliseconds: Int?, isBreakerOpen: Bool = false
+            tierAfterRefusal tier: LaterTier?, acceptedMilliseconds: Int?, isBreakerOpen: Bool = false
         ) -> RetryDecision {
             var history = PushHistory(tries: 2)
-            (history.refusedBefore, history.millisecondsSinceAccepted) = (tier, acceptedMilliseconds)
+            (history.tierAfterRefusal, history.millisecondsSinceAccepted) = (tier, acceptedMilliseconds)
             history.isBreakerOpen = isBreakerOpen
             return self.decision(after: answer, history: history)
         }
         #expect(
-            decision(refusedBefore: nil, acceptedMilliseconds: 0)
+            decision(tierAfterRefusal: nil, acceptedMilliseconds: 0)
                 == .retryInTier(.seconds5, countsAsTry: true))
         // Another push was accepted within the wait, so the token is wrong and not the setting.
         #expect(
-            decision(refusedBefore: .seconds5, acceptedMilliseconds: 3_000) == .rejected(isDead: true))
+            decision(tierAfterRefusal: .seconds5, acceptedMilliseconds: 3_000) == .rejected(isDead: true))
         #expect(
-            decision(refusedBefore: .seconds5, acceptedMilliseconds: 6_000)
+            decision(tierAfterRefusal: .seconds5, acceptedMilliseconds: 6_000)
                 == .retryInTier(.minutes2, countsAsTry: true))
         #expect(
-            decision(refusedBefore: .minutes2, acceptedMilliseconds: 60_000) == .rejected(isDead: true))
+            decision(tierAfterRefusal: .minutes2, acceptedMilliseconds: 60_000) == .rejected(isDead: true))
         #expect(
-            decision(refusedBefore: .minutes2, acceptedMilliseconds: nil) == .rejected(isDead: false))
+            decision(tierAfterRefusal: .minutes2, acceptedMilliseconds: nil) == .rejected(isDead: false))
         #expect(
-            decision(refusedBefore: .seconds5, acceptedMilliseconds: 0, isBreakerOpen: true)
+            decision(tierAfterRefusal: .seconds5, acceptedMilliseconds: 0, isBreakerOpen: true)
                 == .retryInTier(.minutes2, countsAsTry: false))
     }
 
     @Test func `a token that is refused repeatedly in the short tier uses up its tries`() {
         let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
-        var history = PushHistory(tries: head(of: .update).attemptsMax - 1, refusedBefore: .seconds5)
+        var history = PushHistory(tries: head(of: .update).triesMax - 1, tierAfterRefusal: .seconds5)
         #expect(decision(after: answer, history: history) == .retryInTier(.minutes2, countsAsTry: true))
         history.tries += 1
         #expect(decision(after: answer, history: history) == .rejected(isDead: false))

@@ -15,7 +15,8 @@ package enum PushPriority: Int, Sendable, Hashable {
     package static let standard = immediate
     /// The priority of the END that a group's end date causes.
     package static let automaticEnd = immediate
-    /// The priority of the END of an activity that the system is about to end itself. It interrupts no one.
+    /// The priority of the END of an activity that the system is about to end itself, if no state is known for it.
+    /// Otherwise that END has the priority of the newest state's send.
     package static let safetyEnd = powerSaving
 }
 

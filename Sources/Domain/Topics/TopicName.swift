@@ -1,6 +1,6 @@
 /// The topics of Flotilla. The raw value is the topic's name without the prefix.
 package enum TopicName: String, Sendable, CaseIterable {
-    /// Apps, API keys, activity types, segments and definitions.
+    /// Apps, API keys, activity types, segments, definitions and webhook endpoints.
     case catalog
     /// Reports of phones and backends.
     case reports
@@ -19,7 +19,7 @@ package enum TopicName: String, Sendable, CaseIterable {
     case subscriptions
     /// The newest state of each group.
     case groups
-    /// The versions of content that are out of date.
+    /// For each subject, the newest version of its content. Pushes of older versions are not sent.
     case superseded
     /// The part of an urgent send for each lane.
     case expansionsUrgent = "expansions.urgent"
@@ -27,7 +27,7 @@ package enum TopicName: String, Sendable, CaseIterable {
     case expansions
     /// The progress of sends.
     case progress
-    /// The starts and ENDs of recipients.
+    /// The starts and ENDs of recipients, and the states of the lane's scopes.
     case starts
 
     /// Urgent pushes.
@@ -50,7 +50,7 @@ package enum TopicName: String, Sendable, CaseIterable {
     /// Answers to gateways.
     case replies
 
-    /// The processes that answer queries, with the version and settings of each.
+    /// The running processes, with the version and settings of each.
     case members
     /// Changes of objects, with the person or API key that made them.
     case audit

@@ -117,8 +117,8 @@ internal import Cryptography
         return count
     }
 
-    /// Processes input and returns the next event. Call it until it returns `needsInput`. The first call of a
-    /// client writes the ClientHello.
+    /// Processes input and returns the next event. Call it until it returns `needsInput`, or `failed`, which it then returns
+    /// each time. The first call of a client writes the ClientHello.
     package func nextEvent() -> TLSEvent {
         switch phase {
         case .handshaking: handshake()
@@ -168,7 +168,7 @@ internal import Cryptography
         var count = 0
         let plaintext = unsafe scratch.lendPlaintext(to: self)
         OpenSSLErrors.clear()
-        while plaintext.count - count >= TLSScratchBuffers.recordBytes {
+        records: while plaintext.count - count >= TLSScratchBuffers.recordBytes {
             let target = unsafe UnsafeMutableRawBufferPointer(rebasing: plaintext[count...])
             let read = unsafe SSL_read(ssl, target.baseAddress, Int32(clamping: target.count))
             if read > 0 {
@@ -176,7 +176,7 @@ internal import Cryptography
                 continue
             }
             switch unsafe SSL_get_error(ssl, read) {
-            case SSL_ERROR_WANT_READ: break
+            case SSL_ERROR_WANT_READ: break records
             case SSL_ERROR_ZERO_RETURN: phase = .ending
             default: phase = .failed(.brokenRecord(peer: peer, reason: OpenSSLErrors.takeFirst().text))
             }
@@ -195,7 +195,8 @@ internal import Cryptography
 
     // MARK: Out
 
-    /// Encrypts at most `TLSScratchBuffers.recordBytes`, so that each call makes one record.
+    /// Encrypts at most `TLSScratchBuffers.recordBytes`, so that each call makes one record. Does nothing if the session is
+    /// not open.
     package func encrypt(_ plaintext: UnsafeRawBufferPointer) throws(TLSFailure) {
         guard case .open = phase, unsafe !plaintext.isEmpty, !isShutDown else { return }
         precondition(

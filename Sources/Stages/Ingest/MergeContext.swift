@@ -12,8 +12,8 @@ struct MergeContext {
     private(set) var isChanged = false
     /// Whether the report repeats a value at a later time, so that its time has changed.
     private(set) var isRepeated = false
-    /// Whether the installation must be written even if only times have changed.
-    private(set) var mustWrite = false
+    /// Whether the installation is due for a write even if only times have changed.
+    private var isRewriteDue = false
     /// Whether the installation moved to another recipient, by login or logout.
     var hasMoved = false
 
@@ -25,14 +25,16 @@ struct MergeContext {
     /// Whether the report added nothing, not even a later time.
     var hasNoEffect: Bool { !isChanged && !isRepeated }
 
+    var mustBeWritten: Bool { isChanged || isRewriteDue }
+
     mutating func markChanged() { isChanged = true }
 
     /// Requires a write, even if this interval already has one.
-    mutating func requireWrite() { mustWrite = true }
+    mutating func requireWrite() { isRewriteDue = true }
 
-    /// Records the effect on a value. Returns whether the value changed.
+    /// Notes the effect on a value. Returns whether the value changed.
     @discardableResult
-    mutating func record(_ effect: MergeEffect) -> Bool {
+    mutating func noteEffect(_ effect: MergeEffect) -> Bool {
         switch effect {
         case .ignored: return false
         case .repeated: isRepeated = true
@@ -41,26 +43,26 @@ struct MergeContext {
         return effect == .changed
     }
 
-    /// Records the effect on a value that all rows contain.
-    mutating func recordForAllRows(_ effect: MergeEffect) {
-        if record(effect) { affectedRows.insertAll() }
+    /// Notes the effect on a value that all rows contain.
+    mutating func noteEffectOnAllRows(_ effect: MergeEffect) {
+        if noteEffect(effect) { affectedRows.insertAll() }
     }
 
-    /// Records the effect on a value that phones repeat regularly. Returns whether this is the first repetition in its
-    /// write interval, so that the installation is written.
+    /// Notes the effect on a value that phones repeat regularly. Returns whether this is the first repetition in its
+    /// write interval, so that the installation is due for a write.
     ///
     /// - Parameters:
     ///   - old: the time of the value before.
     ///   - interval: the write interval of the value, in milliseconds.
     @discardableResult
-    mutating func record(_ effect: MergeEffect, since old: ReportTime?, interval: Int64) -> Bool {
-        record(effect)
+    mutating func noteEffect(_ effect: MergeEffect, since old: ReportTime?, interval: Int64) -> Bool {
+        noteEffect(effect)
         guard effect == .repeated,
             WriteInterval.isBoundaryCrossed(every: interval, from: old?.received, to: time.received)
         else {
             return false
         }
-        mustWrite = true
+        isRewriteDue = true
         return true
     }
 

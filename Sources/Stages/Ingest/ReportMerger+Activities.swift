@@ -4,41 +4,43 @@ internal import InstallationRecords
 // Reports about activities: signs of life, states, taps, lists of running activities, and unregistered types.
 
 extension ReportMerger {
-    /// Merges a sign that an activity runs: its token, a state, or a heartbeat that names it.
-    func mergeSignOfLife(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+    /// Merges a sign that an activity runs: its token, a state, or a heartbeat that names it. Returns the index of the
+    /// activity.
+    @discardableResult
+    func mergeSignOfLife(from report: Report, into context: inout MergeContext) throws(RejectedReport) -> Int
+    {
         let index = try mergeActivityFacts(from: report, into: &context)
         let time = context.time
         guard let lastSeenAt = context.installation.activities[index].lastSeenAt else {
             context.installation.activities[index].lastSeenAt = time
-            return context.markChanged()
+            context.markChanged()
+            return index
         }
-        guard time > lastSeenAt else { return }
+        guard time > lastSeenAt else { return index }
         // A later sign of life revives an activity that was only expired, unregistered or missing in a list.
-        let wasOver =
+        let neededRevival =
             context.installation.activities[index].isExpired
             || context.installation.endCause(of: context.installation.activities[index]) != nil
         context.installation.activities[index].lastSeenAt = time
-        context.record(.repeated, since: lastSeenAt, interval: writeInterval.updateTokenMilliseconds)
-        if wasOver { context.markChanged() }
+        context.noteEffect(.repeated, since: lastSeenAt, interval: writeInterval.updateTokenMilliseconds)
+        if neededRevival { context.markChanged() }
+        return index
     }
 
     /// Merges the state that the phone shows for an activity. A final state ends it.
     func mergeActivityState(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let state = report.state else { throw RejectedReport.missing(field: "state") }
-        guard state.isFinal else {
-            try mergeSignOfLife(from: report, into: &context)
-            guard let id = report.activity else { return }
-            let index = context.installation.findOrAddActivity(id: id)
-            context.record(context.installation.activities[index].state.merge(state, at: context.time))
-            return
+        if state.isFinal {
+            let index = try mergeActivityFacts(from: report, into: &context)
+            return mergeEnd(isDismissal: state == .dismissed, ofActivityAt: index, into: &context)
         }
-        mergeEnd(
-            isDismissal: state == .dismissed,
-            ofActivityAt: try mergeActivityFacts(from: report, into: &context), into: &context)
+        let index = try mergeSignOfLife(from: report, into: &context)
+        context.noteEffect(context.installation.activities[index].state.merge(state, at: context.time))
     }
 
-    /// Merges a report that is older than the erasure of its installation. Only the end of an activity still counts.
-    func mergeEndBeforeErasure(from report: Report, into context: inout MergeContext) {
+    /// Merges a report that is older than the erasure of its installation. Only the end of an activity still counts. All
+    /// other facts of the report are erased, so they are not stored again.
+    func mergeReportOlderThanErasure(from report: Report, into context: inout MergeContext) {
         guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
             return
         }
@@ -92,18 +94,19 @@ extension ReportMerger {
         context.markChanged()
     }
 
-    /// Merges the list of running activities. Every other activity with an older report is over.
+    /// Merges the list of running activities. Every other activity with an older report has ended.
     func mergeRunningActivities(from report: Report, into context: inout MergeContext) throws(RejectedReport)
     {
         guard let running = report.runningActivities else { throw RejectedReport.missing(field: "running") }
         let old = context.installation
         // The list is a set, so its order must not cause a change.
         let effect = context.installation.runningActivities.merge(running.sorted(), at: context.time)
-        context.record(
+        context.noteEffect(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
         // A repeated list has a later time. So it can end activities that were reported after the list before, and
         // revive expired activities that it names.
+        // A changed list counts as a change already.
         guard effect == .repeated else { return }
         let new = context.installation
         let hasChanged = new.activities.contains {
@@ -121,32 +124,34 @@ extension ReportMerger {
         context.affectedRows.insertActivity(at: index)
         if let type = report.attributesType {
             let effect = context.installation.activities[index].type.merge(type, at: context.time)
-            context.record(effect)
+            context.noteEffect(effect)
         }
         if let group = report.group {
             let effect = context.installation.activities[index].group.merge(group, at: context.time)
-            context.record(effect)
+            context.noteEffect(effect)
         }
         return index
     }
 
-    /// Appends one event for each activity that ran before and is over now.
+    /// Appends one event for each activity that ran before and has ended now.
     func appendClosedEvents(from old: Installation?, to context: inout MergeContext) {
         let new = context.installation
         for index in new.activities.indices where context.affectedRows.containsActivity(at: index) {
             let activity = new.activities[index]
-            guard let cause = new.endCause(of: activity), !wasOver(activity, in: old) else { continue }
+            guard let cause = new.endCause(of: activity), !suppressesClosedEvent(of: activity, before: old)
+            else { continue }
             context.appendEvent(
                 .closed, attributesType: activity.type?.value, activity: activity.id,
                 group: activity.group?.value, cause: cause)
         }
     }
 
-    /// Whether the activity was over before this report.
+    /// Whether the end of the activity gives no event: it had ended before this report, or no report showed it running.
     ///
-    /// The first report of an activity can show that something else has already ended it, such as an unregistration of
-    /// its type. Such an activity counts as over before, because no report showed it running.
-    private func wasOver(_ activity: Installation.Activity, in old: Installation?) -> Bool {
+    /// The first report of an activity can show that something else has ended it, such as an unregistration of its type.
+    /// A new activity gives an event only if its own report closes it.
+    private func suppressesClosedEvent(of activity: Installation.Activity, before old: Installation?) -> Bool
+    {
         guard let old,
             let oldIndex = old.activities.firstIndex(where: { $0.id.isExactlyEqual(to: activity.id) })
         else {

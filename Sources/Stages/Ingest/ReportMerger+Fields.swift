@@ -11,22 +11,22 @@ extension ReportMerger {
             // Its time is the time of the phone's last report, so a repetition is written too.
             let oldTime = context.installation.environment?.at
             let effect = context.installation.environment.merge(environment, at: time)
-            context.record(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
+            context.noteEffect(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
             if effect == .changed { context.affectedRows.insertAll() }
         }
-        if let os = report.os { context.recordForAllRows(context.installation.os.merge(os, at: time)) }
+        if let os = report.os { context.noteEffectOnAllRows(context.installation.os.merge(os, at: time)) }
         if let build = report.appBuild {
             // Its time is in the profile row, so a repetition is written too.
             let oldTime = context.installation.appBuild?.at
             let effect = context.installation.appBuild.merge(build, at: time)
-            context.record(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
+            context.noteEffect(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
             if effect == .changed { context.affectedRows.insertProfile() }
         }
         if let isEnabled = report.frequentPushesEnabled {
-            context.recordForAllRows(context.installation.frequentPushesEnabled.merge(isEnabled, at: time))
+            context.noteEffectOnAllRows(context.installation.frequentPushesEnabled.merge(isEnabled, at: time))
         }
         if let isEnabled = report.activitiesEnabled {
-            context.recordForAllRows(context.installation.activitiesEnabled.merge(isEnabled, at: time))
+            context.noteEffectOnAllRows(context.installation.activitiesEnabled.merge(isEnabled, at: time))
         }
     }
 
@@ -41,7 +41,7 @@ extension ReportMerger {
         if let oldReportTime, let newReportTime = context.installation.profileReportedAt,
             newReportTime > oldReportTime
         {
-            context.record(
+            context.noteEffect(
                 .repeated, since: oldReportTime, interval: WriteInterval.heartbeatMilliseconds)
         }
         if hasMoved || hasProfileChanged {
@@ -54,7 +54,7 @@ extension ReportMerger {
     private func mergeUser(from report: Report, into context: inout MergeContext) -> Bool {
         guard report.installation != nil, report.user != nil || report.isLoggedOut else { return false }
         let recipient = report.user.map(Recipient.user) ?? context.installation.subject
-        let hasMoved = context.record(context.installation.user.merge(recipient, at: context.time))
+        let hasMoved = context.noteEffect(context.installation.user.merge(recipient, at: context.time))
         if hasMoved { context.hasMoved = true }
         return hasMoved
     }
@@ -64,18 +64,20 @@ extension ReportMerger {
         let time = context.time
         var hasChanged = false
         if let tags = report.tags {
-            if context.record(context.installation.tags.merge(tags, at: time)) { hasChanged = true }
+            if context.noteEffect(context.installation.tags.merge(tags, at: time)) { hasChanged = true }
         }
         if let attributes = report.attributes {
-            if context.record(context.installation.attributes.merge(attributes, at: time)) {
+            if context.noteEffect(context.installation.attributes.merge(attributes, at: time)) {
                 hasChanged = true
             }
         }
         if let locale = report.locale {
-            if context.record(context.installation.locale.merge(locale, at: time)) { hasChanged = true }
+            if context.noteEffect(context.installation.locale.merge(locale, at: time)) { hasChanged = true }
         }
         if let timeZone = report.timeZone {
-            if context.record(context.installation.timeZone.merge(timeZone, at: time)) { hasChanged = true }
+            if context.noteEffect(context.installation.timeZone.merge(timeZone, at: time)) {
+                hasChanged = true
+            }
         }
         return hasChanged
     }

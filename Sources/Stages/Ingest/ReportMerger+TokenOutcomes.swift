@@ -9,12 +9,12 @@ extension ReportMerger {
         throws(RejectedReport)
     {
         guard let refusal = report.refusal else { throw RejectedReport.missing(field: "tokenHash") }
-        // If APNs gave no time, the time of the dispatch counts, because a token that was reported after the dispatch
-        // was not refused.
+        // The clock of APNs may be behind ours by the grace. If APNs gave no time, the time of the dispatch counts,
+        // because a token that was reported after the dispatch was not refused.
         let claimedTime =
             refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds }
             ?? refusal.dispatchedAt
-        // A refusal never lies in the future. Otherwise a wrong clock or unit would disable the token for ever.
+        // A refusal lies at most the grace in the future. Otherwise a wrong clock or unit would disable the token for ever.
         let refusedAt = min(claimedTime, context.time.received + Retention.refusalGraceMilliseconds)
         if let erasedAt = context.installation.erasedUpTo, refusedAt < erasedAt.event { return }
         if let knownIndex = context.installation.refusedTokens.firstIndex(where: {

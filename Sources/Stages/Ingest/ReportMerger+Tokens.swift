@@ -10,7 +10,7 @@ extension ReportMerger {
     func mergeStartToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         let index = context.installation.findOrAddStartToken(ofType: report.attributesType)
         context.affectedRows.insertStartToken(at: index)
-        // An unregistered type is listed in the row of the token for all types, so that row changes too.
+        // An unregistered type is listed in the row of the token for all types (`TokenRow`), so that row changes too.
         if context.installation.startTokens[index].unregisteredAt != nil {
             context.affectedRows.insertAll()
         }
@@ -44,7 +44,7 @@ extension ReportMerger {
         if let channel = report.channel {
             let effect = context.installation.activities[index].channel.merge(
                 channel, at: context.time)
-            context.record(effect)
+            context.noteEffect(effect)
         }
         let oldToken = context.installation.activities[index].token
         let entry = RegistryKey.Entry.update(activity: id)
@@ -57,8 +57,8 @@ extension ReportMerger {
         if let oldToken, context.installation.isUsable(oldToken) != context.installation.isUsable(token) {
             context.markChanged()
         }
-        let isOver = context.installation.activities[index].closing != nil
-        if oldToken?.hash != token.hash, !isOver {
+        let hasClosed = context.installation.activities[index].closing != nil
+        if oldToken?.hash != token.hash, !hasClosed {
             appendTokenEvent(.updateToken, of: token, from: report, to: &context)
         }
     }
@@ -87,7 +87,7 @@ extension ReportMerger {
             if oldStaysValid { return nil }
             if isSameToken, let stored = old.sealed {
                 token.sealed = stored
-                let isDue = context.record(.repeated, since: old.at, interval: interval)
+                let isDue = context.noteEffect(.repeated, since: old.at, interval: interval)
                 // This is how keys rotate: a token that must be written anyway is sealed with the newest key.
                 if isDue, !tokenSeal.isCurrent(stored) {
                     token.sealed = sealed(pushToken, of: report, under: entry)
@@ -96,7 +96,7 @@ extension ReportMerger {
             }
         }
         token.sealed = sealed(pushToken, of: report, under: entry)
-        context.record(.changed)
+        context.noteEffect(.changed)
         return token
     }
 

@@ -92,7 +92,7 @@ package final class ReportMerger {
         if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
         if report.kind == .provenToken { return try mergeTokenProof(from: report, into: &context) }
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
-            return mergeEndBeforeErasure(from: report, into: &context)
+            return mergeReportOlderThanErasure(from: report, into: &context)
         }
         if report.kind == .erase {
             context.installation.erase(upTo: context.time)
@@ -118,8 +118,7 @@ package final class ReportMerger {
     private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {
-        let mustBeWritten = context.isChanged || context.mustWrite
-        guard mustBeWritten else {
+        guard context.mustBeWritten else {
             return MergedInstallation(
                 installation: context.installation, changes: [], events: [], mustBeWritten: false)
         }
@@ -166,7 +165,8 @@ package final class ReportMerger {
         if swept.isObsolete(at: now, tokenlessMilliseconds: tokenlessMilliseconds) {
             return Self.tombstones(of: installation)
         }
-        // A time that is due need not change anything, because another condition can be open.
+        // A time that is due need not change anything, because another condition can keep the
+        // installation: for example it has had no token for long enough, but an activity still runs.
         if swept == installation { return nil }
         let changes = RegistryChange.between(installation, and: swept, affectedRows: .all, merger: self)
         return SweptInstallation(installation: swept, changes: changes)

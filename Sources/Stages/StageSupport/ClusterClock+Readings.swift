@@ -9,8 +9,9 @@ extension ClusterClock {
         knownOffset.map { WallTime(milliseconds: $0 + now.milliseconds) }
     }
 
-    /// Returns the time for decisions, in milliseconds since 1970: the machine's time if the stamps confirm it, else
-    /// the time by the stamps. Returns nil before the first observation.
+    /// Returns the time for decisions, in milliseconds since 1970. It is the time by the stamps if they contradict the
+    /// machine's clock. It is the machine's time if there are no stamps, or only such that are ahead of it, and else the
+    /// higher of both. Returns nil before the first observation.
     package func decisionTime(at now: Instant) -> Int64? {
         guard let machineClock else { return knownOffset.map { $0 + now.milliseconds } }
         guard let knownOffset, !knowsOnlyStampsAheadOfMachine else {
@@ -26,7 +27,7 @@ extension ClusterClock {
         min(machineClock.lowerOffset, offsetMax ?? .max)
     }
 
-    /// Whether the stamps confirm the machine's clock: they do not lead it, and they are not far behind it.
+    /// Whether the stamps confirm the machine's clock: they are not far behind it, and not all of them are ahead of it.
     package var isMachineConfirmed: Bool {
         !knowsOnlyStampsAheadOfMachine && !lacksConfirmingStamps
     }
@@ -52,8 +53,8 @@ extension ClusterClock {
         return stampsAheadOfKnown != nil || machineClock?.isDoubtful == true || areStampsUnproven
     }
 
-    /// Returns a time that has surely passed, in milliseconds since 1970: the lower of the sources. Returns nil until
-    /// both were watched for `settleMilliseconds`, so that no irreversible act depends on one source alone.
+    /// Returns a time that has surely passed, in milliseconds since 1970: the machine's time, or the time by the stamps if
+    /// they are too far behind to confirm it. Returns nil until both sources were watched for `settleMilliseconds`, so that no irreversible act depends on one source alone.
     package func earliestTime(at now: Instant) -> Int64? {
         guard let knownOffset, let machineClock, now.milliseconds(since: startedAt) >= settleMilliseconds
         else { return nil }

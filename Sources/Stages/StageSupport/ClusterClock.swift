@@ -9,9 +9,9 @@ package import Lifecycle
 ///   therefore tell the time.
 /// - A stamp that is ahead of the time and of the machine's clock is not believed until such stamps have come for a
 ///   minute, and no other stamp has contradicted them. A broker whose clock steps for some seconds changes nothing.
-/// - A step of the machine's clock is not believed until it has lasted for a minute.
+/// - A step of the machine's clock is not believed until it has lasted for a minute, or until the stamps agree with it.
 ///
-/// All times are kept as offsets: the time less the steady clock, in milliseconds. A clock that runs evenly has a
+/// All times are kept as offsets: the time minus the steady clock, in milliseconds. A clock that runs evenly has a
 /// constant offset.
 ///
 /// Each reading has its purpose:
@@ -19,9 +19,9 @@ package import Lifecycle
 /// | reading | for | source |
 /// |---|---|---|
 /// | `time` | metrics, and times in records | the stamps |
-/// | `decisionTime` | merging, and the age of data | the machine's clock if the stamps confirm it, else the stamps |
-/// | `dueTime` | acts that are due at a moment | the stamps that are proven, never ahead of the cluster |
-/// | `earliestTime` | irreversible acts | the lower of both sources |
+/// | `decisionTime` | merging, and the age of data | the machine's clock, unless the stamps contradict it |
+/// | `dueTime` | acts that are due at a moment | the stamps; the machine's clock while the stamps lead it unproven |
+/// | `earliestTime` | irreversible acts | the machine's clock if the stamps confirm it, else the stamps, which are behind it |
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {
     /// The highest stamp of a window counts for this window and for the next one.
@@ -43,8 +43,9 @@ package struct ClusterClock: Sendable {
 
     // The time by the stamps.
 
-    /// The highest offset of a stamp in this window, and in the one before.
+    /// The highest offset of a stamp in this window.
     private var recentOffset: Int64?
+    /// The highest offset of a stamp in the window before.
     private var olderOffset: Int64?
     private var windowStartedAt: Instant
     /// An upper bound of the offset, from a record that was surely young when it was read. Nil if none is known.
@@ -104,13 +105,14 @@ package struct ClusterClock: Sendable {
         // The broker's clock was set, so the upper bound is no longer valid.
         if let offsetMax, offset > offsetMax { self.offsetMax = nil }
         guard accept(offset: offset, at: now) else { return }
-        advanceWindow(before: offset, at: now)
+        beginWindowIfDue(for: offset, at: now)
         recentOffset = max(recentOffset ?? offset, offset)
     }
 
     /// Notes the stamp of a record that was written at most `age` milliseconds ago.
     package mutating func observe(stamp: Int64, writtenWithin age: Int64, at now: Instant) {
         guard Self.validStamps.contains(stamp) else { return }
+        // This record tells the bound anew, so its stamp is not compared with the old one.
         offsetMax = nil
         observe(stamp: stamp, at: now)
         offsetMax = stamp - now.milliseconds + age
@@ -192,15 +194,21 @@ package struct ClusterClock: Sendable {
         machineClock.map { offset > $0.lowerOffset + Self.stepMilliseconds } ?? true
     }
 
-    /// Begins a new window if the current one is over.
-    private mutating func advanceWindow(before offset: Int64, at now: Instant) {
+    /// Begins a new window if the current one has ended.
+    ///
+    /// - Parameter offset: the offset of the stamp that will be the first of the new window.
+    private mutating func beginWindowIfDue(for offset: Int64, at now: Instant) {
         let age = now.milliseconds(since: windowStartedAt)
         guard age >= Self.windowMilliseconds else { return }
         // During a long silence the steady clock tells the time. The next current stamp replaces the old offset,
         // because the steady clock has drifted.
         let endsSilence = age >= 2 * Self.windowMilliseconds
         let isCurrent = knownOffset.map { offset >= $0 - Self.stepMilliseconds } ?? false
-        olderOffset = endsSilence && isCurrent ? nil : recentOffset ?? olderOffset
+        if endsSilence, isCurrent {
+            olderOffset = nil
+        } else if let recentOffset {
+            olderOffset = recentOffset
+        }
         recentOffset = nil
         windowStartedAt = now
     }

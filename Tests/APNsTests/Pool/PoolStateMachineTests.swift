@@ -411,13 +411,13 @@ func `an answer that asks for another try ends a push whose time to leave has pa
     fixture.open(streams: 4)
     #expect(fixture.pool.capacity == 9)
     fixture.submit(20, at: 100)
-    #expect(fixture.pool.capacity == 0 && fixture.pool.openRequests == 9)
+    #expect(fixture.pool.capacity == 0 && fixture.pool.unendedRequests == 9)
     #expect(fixture.takeSends(at: 100).count == 4)
     fixture.pool.applySettings(of: 1, streamsMax: 100)
     #expect(fixture.pool.capacity == 3, "the limit is twelve")
     #expect(fixture.refusal(at: 110) == nil)
     fixture.submit(20, at: 110)
-    #expect(fixture.pool.openRequests == 12 && fixture.refusal(at: 110) == .full)
+    #expect(fixture.pool.unendedRequests == 12 && fixture.refusal(at: 110) == .full)
 }
 
 @Test func `connections that are not needed are closed`() {

@@ -84,7 +84,7 @@ extension SenderSimulation {
             deadline: nowSeconds + (occurs(percent: 5) ? 3 : 3600), acceptedAt: unixMilliseconds)
         head.isConflatable = !occurs(percent: 10)
         head.unknownStartPolicy = occurs(percent: 20) ? .resend : .skip
-        head.attemptsMax = 1 + random.number(below: 6)
+        head.triesMax = 1 + random.number(below: 6)
         return head
     }
 

@@ -159,8 +159,8 @@ final class ConnectionPool {
     /// Sends consecutive requests over one connection. Neighbors nearly always have the same template, so its
     /// parts are looked up once. Returns the first request that uses another connection.
     private func sendConsecutive(
-        from first: PoolStateMachine.Send, over connection: PushConnection, by bearer: BearerToken
-    ) -> PoolStateMachine.Send? {
+        from first: PoolStateMachine.Assignment, over connection: PushConnection, by bearer: BearerToken
+    ) -> PoolStateMachine.Assignment? {
         let now = now
         var next = first
         while let template = unsafe pushes[Int(next.ticket.index)].pointee.template {

@@ -38,7 +38,7 @@ struct PoolRequest {
 
     var phase = Phase.free
     var generation: UInt32 = 0
-    /// Number of REFUSED_STREAM that the request got.
+    /// Number of times that the request's stream was reset before APNs processed it, for example with REFUSED_STREAM.
     var refusals: UInt8 = 0
     /// Number of times that the request was sent again because an answer ended its connection.
     var connectionSwitches: UInt8 = 0

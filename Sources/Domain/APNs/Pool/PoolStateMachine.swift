@@ -54,7 +54,7 @@ package struct PoolStateMachine {
     private static let avoidedPenalty = 2_000_000
 
     /// A request and the connection that it must use.
-    package typealias Send = (ticket: PoolTicket, connection: UInt32)
+    package typealias Assignment = (ticket: PoolTicket, connection: UInt32)
 
     /// A run of requests at one moment that all use the same connection, so that their frames are built and
     /// sent together. After a run the pool looks for the least loaded connection again.
@@ -74,7 +74,7 @@ package struct PoolStateMachine {
     }
 
     /// Number of requests that have not ended.
-    package var openRequests: Int { requests.count - freeSlots.count - lateCount }
+    package var unendedRequests: Int { requests.count - freeSlots.count - lateCount }
     package var hasQueuedRequests: Bool { !retries.isEmpty || !newRequests.isEmpty }
     /// Whether no request is waiting, backing off, open or late.
     package var isIdle: Bool { freeSlots.count == requests.count }
@@ -87,10 +87,11 @@ package struct PoolStateMachine {
         // A request that gets a free stream at once does not count as waiting.
         let freeStreams = connections.reduce(0) { $0 + max(0, $1.freeStreams) }
         let waitingCapacity = settings.waitingMax + freeStreams - waitingCount - backingOffCount
-        return max(0, min(settings.requestsMax - openRequests, waitingCapacity))
+        return max(0, min(settings.requestsMax - unendedRequests, waitingCapacity))
     }
 
-    /// Whether no connection was open yet, and none has failed.
+    /// Whether no connection is open now, and the last one did not fail. So requests wait for the first connection, or for
+    /// one that replaces a closed one.
     package var isConnecting: Bool {
         backoff.failures == 0 && !connections.contains { $0.phase == .open || $0.phase == .retiring }
     }
@@ -102,7 +103,7 @@ package struct PoolStateMachine {
         guard !isStopped else { throw .stopped }
         // This cheap check, which does not look at the connections, nearly always decides.
         let isBelowLimits =
-            waitingCount + backingOffCount < settings.waitingMax && openRequests < settings.requestsMax
+            waitingCount + backingOffCount < settings.waitingMax && unendedRequests < settings.requestsMax
         guard isBelowLimits || capacity > 0 else { throw .full }
         lastRequestAt = now
         let index = takeSlot()
@@ -116,7 +117,7 @@ package struct PoolStateMachine {
     /// Returns the next waiting request and assigns it to a connection. The caller sends it or calls
     /// `requeueUnsent`. Requests whose `sendBy` has passed end here, so the caller must then take the
     /// actions. Returns nil if no request waits or no connection has a free stream.
-    package mutating func nextSend(at now: Instant) -> Send? {
+    package mutating func nextSend(at now: Instant) -> Assignment? {
         while let ticket = retries.first ?? newRequests.first {
             let isRetry = !retries.isEmpty
             guard isCurrent(ticket), self[ticket].phase == .waiting else {

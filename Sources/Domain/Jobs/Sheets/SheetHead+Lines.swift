@@ -5,8 +5,8 @@ internal import Sends
 // The encoding of a sheet's head in its headers `apns` and `flotilla`.
 
 extension SheetHead {
-    /// The values of `attemptsMax` that a record may have.
-    private static let attemptsRange: ClosedRange<Int64> = 1...1000
+    /// The values of `triesMax` that a record may have.
+    private static let triesRange: ClosedRange<Int64> = 1...1000
 
     /// The request's header lines, exactly as APNs receives them.
     package var apnsLines: [UInt8] {
@@ -32,7 +32,7 @@ extension SheetHead {
         writer.append(.order, value: version)
         writer.append(.event, value: event.rawValue)
         writer.append(.deadline, value: deadline)
-        writer.append(.attemptsMax, value: attemptsMax == Self.attemptsDefault ? nil : String(attemptsMax))
+        writer.append(.triesMax, value: triesMax == Self.triesDefault ? nil : String(triesMax))
         writer.append(.conflate, value: isConflatable ? nil : "0")
         writer.append(.unknownStart, value: unknownStartPolicy == .skip ? nil : unknownStartPolicy.rawValue)
         writer.append(.acceptedAt, value: acceptedAt)
@@ -62,8 +62,8 @@ extension SheetHead {
         collapseID = request.optionalText(of: .collapseID)
         isBroadcast = lines.optionalText(of: .broadcast) == "1"
         isConflatable = lines.optionalText(of: .conflate) != "0"
-        if let number = try lines.optionalNumber(of: .attemptsMax, in: Self.attemptsRange) {
-            attemptsMax = Int(number)
+        if let number = try lines.optionalNumber(of: .triesMax, in: Self.triesRange) {
+            triesMax = Int(number)
         }
         if lines.optionalText(of: .unknownStart) != nil {
             unknownStartPolicy = try lines.choice(of: .unknownStart, as: Send.UnknownStartPolicy.self)

@@ -22,8 +22,8 @@ package struct SheetHead: Sendable, Hashable {
     package static let jobsMax = 1000
     /// The maximum size of a sheet in bytes, with body and headers. A sheet that reaches it is closed.
     package static let bytesMax = 512 << 10
-    /// The default of `attemptsMax`.
-    package static let attemptsDefault = 6
+    /// The default of `triesMax`.
+    package static let triesDefault = 6
 
     // MARK: The request
 
@@ -57,7 +57,7 @@ package struct SheetHead: Sendable, Hashable {
     package var deadline: Int64
     /// The limit for `SheetOrigin.countedPushes`: the maximum number of pushes of one job that were answered or
     /// lost. A push that APNs certainly did not process does not count.
-    package var attemptsMax = SheetHead.attemptsDefault
+    package var triesMax = SheetHead.triesDefault
     /// Whether a newer version may replace this one while it waits.
     package var isConflatable = true
     /// The rule for a start that was sent and whose result is unknown.

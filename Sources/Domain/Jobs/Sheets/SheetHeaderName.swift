@@ -29,7 +29,7 @@ package enum SheetLineName: String, Sendable, CaseIterable {
     case order = "version"
     case event
     case deadline
-    case attemptsMax = "attempts"
+    case triesMax = "attempts"
     case conflate
     case unknownStart = "unknown-start"
     case acceptedAt = "accepted-at"

@@ -18,7 +18,7 @@ package struct SheetOrigin: Sendable, Hashable {
     /// The number of the attempt that this sheet is for, from 1. Each move to a topic for jobs that wait, such
     /// as `jobs.later.5s`, adds one.
     package var attempt: Int
-    /// The number of pushes so far that count against `SheetHead.attemptsMax`. Pushes that waited for the
+    /// The number of pushes so far that count against `SheetHead.triesMax`. Pushes that waited for the
     /// repair of an app's setting do not count.
     package var countedPushes: Int
     /// Milliseconds since 1970 before which the jobs are not pushed.

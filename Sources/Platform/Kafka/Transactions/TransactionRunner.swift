@@ -6,7 +6,7 @@ package import Telemetry
 package final class TransactionRunner {
     package enum TransactionOutcome: Sendable, Equatable {
         case committed
-        /// The transaction was aborted, or its outcome is unknown. Read the batch again from the
+        /// The transaction could not begin, was aborted, or its outcome is unknown. Read the batch again from the
         /// committed offsets.
         case startOver
         /// The transaction was aborted, because these partitions take no records now. Read the batch again, and
@@ -58,15 +58,15 @@ package final class TransactionRunner {
     /// Makes a producer and fences any earlier producer with the same id. Retries transient failures within
     /// the limit.
     ///
-    /// - Returns: Nil if the producer is ready, or the text of the failure that remains.
-    /// - Throws: An error that only a person can remove.
+    /// - Returns: Nil if the producer is ready, or the text of the failure that remains. A later call may succeed.
+    /// - Throws: A refused access, or another error that only a person can remove.
     package func prepare(withinMilliseconds limit: Int) throws -> String? {
         if isInitialized { return nil }
         let deadline = Deadline(milliseconds: limit)
         while true {
             let remainingFailure: String
             do {
-                let producer = try producer ?? makeNewProducer()
+                let producer = try producer ?? installNewProducer()
                 try producer.initialize(withinMilliseconds: deadline.millisecondsLeft)
                 isInitialized = true
                 connectToLeaders(of: producer, until: deadline)
@@ -90,7 +90,7 @@ package final class TransactionRunner {
         }
     }
 
-    private func makeNewProducer() throws -> TransactionalProducer {
+    private func installNewProducer() throws -> TransactionalProducer {
         let newProducer = try makeProducer(stalled.currentID)
         topics = try makeTopics(of: newProducer)
         producer = newProducer
@@ -143,7 +143,7 @@ package final class TransactionRunner {
                 return .startOver
             }
         } catch {
-            return startOver(after: error, with: producer)
+            return outcome(of: error, with: producer)
         }
         let deadline = Deadline(milliseconds: Self.otherWorkMilliseconds)
         while producer.outstandingRecords > 0, deadline.millisecondsLeft > 0, try meanwhile() {
@@ -155,13 +155,14 @@ package final class TransactionRunner {
             try producer.commit()
             return .committed
         } catch {
-            return startOver(after: error, with: producer)
+            return outcome(of: error, with: producer)
         }
     }
 
-    /// Aborts the transaction, or drops the producer if that fails or cannot help.
-    private func startOver(
-        after failure: TransactionFailure, with producer: TransactionalProducer
+    /// Ends a failed transaction: sets its id aside if partitions took no records, else aborts it, or drops the producer if
+    /// that fails or cannot help. The caller reads the batch again in each case.
+    private func outcome(
+        of failure: TransactionFailure, with producer: TransactionalProducer
     ) -> TransactionOutcome {
         if failure.code.isFencing { producer.countFence() }
         log.warning("a transaction was not committed; its batch is read again", .field("error", failure))
@@ -217,6 +218,7 @@ package final class TransactionRunner {
         let recovered = stalled.takeRecovered(at: now)
         for stall in recovered {
             guard let producer = stalledProducers.removeValue(forKey: stall.id) else { continue }
+            // The loop goes on with the producer of the id that is current from now on.
             guard stall.id == stalled.currentID, stall.id != idBefore else {
                 producer.endInBackground()
                 continue

@@ -18,10 +18,10 @@ struct SendValidator {
         let warnings: [RequestProblem]
     }
 
-    /// The largest distance of an activity's end date from now. One activity lives for eight hours, but a
+    /// The largest distance of an activity's end date from the time at which the send leaves. One activity lives for eight hours, but a
     /// group may outlive several activities.
     static let endDateSecondsMax: Int64 = 30 * 86_400
-    /// The largest distance of a deadline from now. Jobs are kept for a day, so a later deadline cannot be
+    /// The largest distance of a deadline from the time at which the send leaves. Jobs are kept for a day, so a later deadline cannot be
     /// honored.
     static let deadlineSecondsMax: Int64 = 20 * 3600
 
@@ -30,6 +30,7 @@ struct SendValidator {
     let now: WallTime
     /// The names of the fields in the body, for the problems.
     let fields: SendFields
+    /// The number of lanes. It limits the activities that one send may name.
     let lanes: Int
 
     /// Returns the send, or throws every problem of the draft.
@@ -39,7 +40,8 @@ struct SendValidator {
     func validate(
         _ draft: SendDraft, afterReading readingProblems: [RequestProblem]
     ) throws(RefusedRequest) -> ValidatedSend {
-        // If the draft names something unknown, its content is not known either and cannot be checked.
+        // `draft.problems` were also found while it was read, with codes that the JSON reader does not have. If the draft
+        // names something unknown, its content is not known either and cannot be checked.
         if draft.problems.contains(where: \.isUnknown) {
             throw RefusedRequest(readingProblems + draft.problems)
         }

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// The reason for what a phone shows: a sentence for people, and a code for programs.
+/// The reason for what a phone shows: a sentence for people, and a code for programs. `PhoneDiagnosis` chooses it.
 struct DisplayReason: Sendable, Hashable {
     /// The reason for programs. The raw values are part of the API.
     enum Code: String, CaseIterable, Sendable {
@@ -10,13 +10,13 @@ struct DisplayReason: Sendable, Hashable {
         case newestNotPushed = "behind"
         /// A push left, or the newest send is so young that its push may still come.
         case onItsWay = "on_its_way"
-        /// A push was left out, because a newer one replaced it.
+        /// A push was left out, because a newer one replaced it, the activity ended, or the send was cancelled.
         case superseded
         /// APNs did not accept a push, and it waits for another attempt.
         case waitsForRetry = "waits_again"
         /// The deadline of a push passed before it was sent.
         case expired
-        /// APNs rejected a push or the token.
+        /// APNs rejected a push or the token, or Flotilla could not push.
         case refused
         /// It is unknown whether APNs received a push.
         case unknownOutcome = "unknown_outcome"

@@ -22,7 +22,6 @@ final class ReceiptFile: LaneFile {
     private var receipts = RowBatch()
     private var recipientHashes = RowBatch()
     // Buffers that are reused, so that a record or a commit allocates little.
-    private var changedRows = RowBatch()
     private var key: [UInt8] = []
     private var value: [UInt8] = []
     private var sweep = RetentionSweep()
@@ -86,24 +85,31 @@ final class ReceiptFile: LaneFile {
         _ receipt: Receipt, at offset: Int64, json: Span<UInt8>, lines: Span<UInt8>
     ) throws(StoreError) {
         try batch.count(receipt, systems: ReceiptLines.systemVersions(in: lines), storedIn: storedReceipts)
-        // The buffers are taken out of the object, so that their spans can be passed on.
+        withBuffers { key, value in
+            BigEndian.append(offset, to: &key)
+            Self.startValue(&value, at: receipt.writtenAt)
+            BigEndian.append(UInt32(json.count), to: &value)
+            value.append(copying: json)
+            value.append(copying: lines)
+            receipts.putWithChecksum(key.span, value: value.span)
+            // The row of the hashes has the same key.
+            Self.startValue(&value, at: receipt.writtenAt)
+            RecipientHashes.appendHashes(ofRecipientsIn: lines, app: receipt.app, to: &value)
+            recipientHashes.putWithChecksum(key.span, value: value.span)
+        }
+    }
+
+    /// Lends the reused buffers to `body`, empty. They are taken out of the object meanwhile, so that `body` may change the
+    /// object.
+    private func withBuffers(_ body: (_ key: inout [UInt8], _ value: inout [UInt8]) -> Void) {
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         swap(&key, &self.key)
         swap(&value, &self.value)
-        defer {
-            swap(&key, &self.key)
-            swap(&value, &self.value)
-        }
         key.removeAll(keepingCapacity: true)
-        BigEndian.append(offset, to: &key)
-        Self.startValue(&value, at: receipt.writtenAt)
-        BigEndian.append(UInt32(json.count), to: &value)
-        value.append(copying: json)
-        value.append(copying: lines)
-        receipts.putWithChecksum(key.span, value: value.span)
-        Self.startValue(&value, at: receipt.writtenAt)
-        RecipientHashes.appendHashes(ofRecipientsIn: lines, app: receipt.app, to: &value)
-        recipientHashes.putWithChecksum(key.span, value: value.span)
+        value.removeAll(keepingCapacity: true)
+        body(&key, &value)
+        swap(&key, &self.key)
+        swap(&value, &self.value)
     }
 
     /// Begins the value of a row with its time, by which `RetentionSweep` deletes it.
@@ -117,10 +123,8 @@ final class ReceiptFile: LaneFile {
         let applied = try position.confirmed(path: file.environment.path)
         let partition = position.partition
         try file.write { transaction throws(StoreError) in
-            collectFinishedLines()
-            try transaction.apply(changedRows, to: file.table(.finished))
-            collectTallies()
-            try transaction.apply(changedRows, to: file.table(.tallies))
+            try transaction.apply(finishedLineRows(), to: file.table(.finished))
+            try transaction.apply(tallyRows(), to: file.table(.tallies))
             try transaction.apply(receipts, to: file.table(.receipts))
             try transaction.apply(recipientHashes, to: file.table(.recipientHashes))
             try transaction.setAppliedProgress(
@@ -128,7 +132,6 @@ final class ReceiptFile: LaneFile {
         }
         position.markCommitted()
         batch.removeAll()
-        changedRows.removeAll()
         if receipts.byteCount > Self.keptBytes { receipts = RowBatch() } else { receipts.removeAll() }
         if recipientHashes.byteCount > Self.keptBytes {
             recipientHashes = RowBatch()
@@ -137,26 +140,28 @@ final class ReceiptFile: LaneFile {
         }
     }
 
-    private func collectFinishedLines() {
-        changedRows.removeAll()
+    private func finishedLineRows() -> RowBatch {
+        var rows = RowBatch()
         var value: [UInt8] = []
         for (sheetPosition, lines) in batch.finishedLines {
             value.removeAll(keepingCapacity: true)
             lines.append(to: &value)
-            changedRows.putWithChecksum(sheetPosition.key.span, value: value.span)
+            rows.putWithChecksum(sheetPosition.key.span, value: value.span)
         }
-        changedRows.sort()
+        rows.sort()
+        return rows
     }
 
-    private func collectTallies() {
-        changedRows.removeAll()
+    private func tallyRows() -> RowBatch {
+        var rows = RowBatch()
         var value: [UInt8] = []
         for (key, tally) in batch.tallies {
             Self.startValue(&value, at: tally.newestReceiptAt)
             value.append(contentsOf: tally.encoded())
-            changedRows.putWithChecksum(key.bytes.span, value: value.span)
+            rows.putWithChecksum(key.bytes.span, value: value.span)
         }
-        changedRows.sort()
+        rows.sort()
+        return rows
     }
 
     // MARK: Retention

@@ -1,8 +1,9 @@
 internal import Lifecycle
 
 /// A breaker that pauses an app whose settings are wrong. It opens if APNs refuses the proven tokens of many
-/// recipients, or after a few answers that name the app's setting. While it is open, no token is dropped, and one push
-/// at a time probes whether the setting is right again.
+/// recipients within one to two seconds (`AnswerWindow`), or after a few answers that blame the app's settings. While it is
+/// open, an unknown token does not count as dead (`DeadTokenRule`), and one push at a time probes whether the settings are
+/// right again.
 ///
 /// A proven token is one that APNs has accepted before. Unproven tokens do not count, because anyone with a report key
 /// can invent them. Otherwise such a person could pause all pushes of the app. `UnprovenTokens` handles them.
@@ -10,7 +11,7 @@ struct Breaker: Sendable {
     /// Lower limit of recipients with a refused proven token that opens the breaker. One person can have several
     /// tokens, but cannot make many recipients with accepted tokens.
     static let refusedRecipientsMin = 20
-    /// Lower limit of answers that name the app's setting.
+    /// Lower limit of answers that blame the app's settings.
     static let misconfiguredAnswersMin = 3
     /// Lower limit of the share of all answers, for both causes.
     static let wrongShareMin = 0.5
@@ -24,14 +25,14 @@ struct Breaker: Sendable {
         var refusedTokens = 0
         /// Fingerprints of recipients whose proven token was refused, up to `refusedRecipientsMin`.
         var refusedRecipients: [UInt64] = []
-        /// Answers that name the app's setting.
+        /// Answers that blame the app's settings.
         var misconfigured = 0
     }
 
     private var window = AnswerWindow<Counts>()
-    /// Time of the last accepted push. It is kept here for `RetryRule`.
+    /// Time of the last accepted push. It is kept here for `DeadTokenRule`.
     private var acceptedAt: Instant?
-    /// The reason from APNs for which it is open; nil if it is closed.
+    /// The reason for which it is open: one of APNs, or `no_provider_key`. Nil if it is closed.
     private(set) var cause: String?
 
     // MARK: State while it is open
@@ -45,14 +46,14 @@ struct Breaker: Sendable {
     // MARK: Answers
 
     /// Counts accepted pushes.
-    mutating func accepted(_ count: Int, at now: Instant) {
+    mutating func countAccepted(_ count: Int, at now: Instant) {
         window.advance(to: now)
         window.current.good += count
         acceptedAt = now
     }
 
     /// Counts an answer that says nothing about the app's settings. APNs processed the push.
-    mutating func answeredOtherwise(at now: Instant) {
+    mutating func countOtherAnswer(at now: Instant) {
         window.advance(to: now)
         window.current.good += 1
     }
@@ -60,7 +61,7 @@ struct Breaker: Sendable {
     /// Counts a refusal of a proven token. Returns whether this opens the breaker.
     ///
     /// - Parameter recipient: fingerprint of the token's recipient.
-    mutating func wrongToken(of recipient: UInt64, because reason: String, at now: Instant) -> Bool {
+    mutating func countRefusedToken(of recipient: UInt64, because reason: String, at now: Instant) -> Bool {
         window.advance(to: now)
         window.current.refusedTokens += 1
         noteRefusedRecipient(recipient)
@@ -78,8 +79,8 @@ struct Breaker: Sendable {
         window.current.refusedRecipients.append(recipient)
     }
 
-    /// Counts an answer that names the app's setting. Returns whether this opens the breaker.
-    mutating func misconfigured(because reason: String, at now: Instant) -> Bool {
+    /// Counts an answer that blames the app's settings. Returns whether this opens the breaker.
+    mutating func countMisconfigured(because reason: String, at now: Instant) -> Bool {
         window.advance(to: now)
         window.current.misconfigured += 1
         let count = window.current.misconfigured + window.previous.misconfigured
@@ -125,8 +126,8 @@ struct Breaker: Sendable {
         return true
     }
 
-    /// Ends a probe that shows nothing: its push did not leave, or APNs refused an unproven token. The next push may
-    /// probe at once, so that invented tokens cannot keep the breaker open.
+    /// Ends a probe that shows nothing, because its line was not pushed, or because APNs refused an unproven token. The
+    /// next push may probe at once, so that invented tokens cannot keep the breaker open.
     mutating func giveUpProbe() { isProbing = false }
 
     // MARK: Accepted pushes

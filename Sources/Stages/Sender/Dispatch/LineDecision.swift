@@ -16,9 +16,9 @@ enum LineDecision: Sendable {
 
     /// The line waits for the suspect connections. Other lines continue.
     case setAside
-    /// The line waits until the push to the same subject has ended.
+    /// The line waits until another push has ended: one to the same subject, or that of its duplicate.
     case block
-    /// Neither this line nor another line of its kind can leave now.
+    /// Neither this line nor another line of its app that uses the same connections can leave now.
     case stuck
 
     // MARK: Ends
@@ -27,15 +27,16 @@ enum LineDecision: Sendable {
     case skip
     /// The line's job ends, or waits in a tier.
     case endLine(LineOutcome)
-    /// The jobs of all lines of the sheet that wait end.
+    /// Ends the jobs of all waiting lines of the sheet.
     case endSheet(LineOutcome)
-    /// The connections are closed. The lines of the sheet that wait move to a tier.
+    /// The app has no connections, for example because it has no provider key. The waiting lines of the sheet move to a
+    /// tier.
     case moveSheet(LaterTier, reason: String)
     /// The app's breaker is open. The sheet waits in a tier.
     case pauseSheet(cause: String?)
 }
 
-// These functions change nothing of the plan. They are mutating, because otherwise each call copies the plan.
+// These functions only note that an app has no capacity. They are mutating, because otherwise each call copies the plan.
 extension DeliveryPlan {
     /// Decides about a line whose turn has come. The order: the job may be over, the app may be paused, the subject
     /// may be busy, a permit may be missing, and the connections may be full.
@@ -48,7 +49,8 @@ extension DeliveryPlan {
         let (app, state) = (sheet.app, sheet.states[line])
         var isProbe = state.isProbe
         if app.breaker.isOpen, !isProbe {
-            // While a probe is under way, lines wait for its answer, which decides whether the breaker closes.
+            // While a probe is under way, unsent lines wait for its answer, which decides whether the breaker closes.
+            // Lines that were pushed before have waited already, so they pause their sheet.
             if app.breaker.isProbing, state.stage == .unsent { return .stuck }
             guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(cause: app.breaker.cause) }
             isProbe = true
@@ -86,7 +88,7 @@ extension DeliveryPlan {
         let isSuspect =
             wasRefused(sheet, line: line) || prefersSuspectConnections(sheet, line: line, by: availability)
         let capacity: Int
-        switch sheet.availabilityInTurn(isSuspect: isSuspect, by: availability) {
+        switch sheet.availabilityLeftThisTurn(isSuspect: isSuspect, by: availability) {
         case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
         case .open(let count), .connecting(let count): capacity = count
@@ -119,7 +121,7 @@ extension DeliveryPlan {
     ) -> Bool {
         let app = sheet.app
         guard app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line),
-            case .open(let capacity) = sheet.availabilityInTurn(isSuspect: true, by: availability)
+            case .open(let capacity) = sheet.availabilityLeftThisTurn(isSuspect: true, by: availability)
         else { return false }
         let hasIntent = sheet.states[line].reservation == .permitAndIntent
         return capacity > (hasIntent ? 0 : app.waitingStarts(isSuspect: true))

@@ -17,7 +17,7 @@ package typealias AvailabilityCheck = (Sheet, _ isSuspect: Bool) -> PushAvailabi
 extension Sheet {
     /// Returns how many pushes of the sheet the connections still take in this turn. They are asked once per app and
     /// turn, and once for each sheet. Pushes that were ordered since then are subtracted.
-    func availabilityInTurn(isSuspect: Bool, by availability: AvailabilityCheck) -> PushAvailability {
+    func availabilityLeftThisTurn(isSuspect: Bool, by availability: AvailabilityCheck) -> PushAvailability {
         let knownCapacity = app.knownCapacity(isSuspect: isSuspect)
         if let knownCapacity, knownCapacity <= 0 || isSendable { return .open(capacity: knownCapacity) }
         // If only this sheet was not asked about, the answer shows whether it can be pushed. Its capacity does not

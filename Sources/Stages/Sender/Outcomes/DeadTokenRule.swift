@@ -18,7 +18,7 @@ enum DeadTokenRule {
         // The setting is known to be wrong, so the refusal says nothing about the token.
         if history.isBreakerOpen { return .retryInTier(.minutes2, countsAsTry: false) }
         // The first refusal.
-        guard let tier = history.refusedBefore else { return .retryInTier(.seconds5, countsAsTry: true) }
+        guard let tier = history.tierAfterRefusal else { return .retryInTier(.seconds5, countsAsTry: true) }
         // The second refusal, with an accepted push of the app between the two. An answer at the start of the wait may
         // belong to a push that left before the first refusal, so it does not count.
         let answersSinceMilliseconds = tier.waitMilliseconds - lateAnswersMilliseconds
@@ -26,7 +26,7 @@ enum DeadTokenRule {
             return .rejected(isDead: true)
         }
         // Near its deadline a job waits in the shorter tier each time, until it has no attempts left.
-        let hasNoLongerTier = tier == .minutes2 || history.tries >= head.attemptsMax
+        let hasNoLongerTier = tier == .minutes2 || history.tries >= head.triesMax
         return hasNoLongerTier ? .rejected(isDead: false) : .retryInTier(.minutes2, countsAsTry: true)
     }
 }

@@ -6,7 +6,7 @@ internal import Sends
 /// The decision about a job whose push has ended (`RetryRule`).
 enum RetryDecision: Sendable, Hashable {
     case accepted
-    /// The job ends. The token is reported as dead if it is.
+    /// The job ends. If `isDead`, the token is also reported as dead.
     case rejected(isDead: Bool)
     /// The job ends as a dead letter, because a person should see it.
     case deadLetter(code: String)
@@ -24,9 +24,9 @@ struct PushHistory: Sendable, Hashable {
     var tries: Int
     /// Number of times that the job was tried again in this process.
     var repeats = 0
-    /// The tier in which the job waited because its token was refused; nil if the job did not come from a
-    /// tier, or came for another reason.
-    var refusedBefore: LaterTier?
+    /// The tier in which the job waited after a refusal of its token. Nil if the job did not wait in a tier, or waited
+    /// for another reason.
+    var tierAfterRefusal: LaterTier?
     var isBreakerOpen = false
     /// Time since a push of the app was accepted; nil if none ever was.
     var millisecondsSinceAccepted: Int?
@@ -35,7 +35,9 @@ struct PushHistory: Sendable, Hashable {
 /// The rule that decides after the end of a push whether the job is tried again, and when.
 ///
 /// A try is a push that may have arrived. A job has a limited number of tries. A retry in this process holds up the
-/// offset of the partition, so after a short time the job waits in a tier.
+/// offset of the partition, so a push that may have arrived is retried here only once, and then from a tier. A push that
+/// APNs did not process is retried here without a limit, because it usually leaves by another connection. If it holds up
+/// the offset for too long, its sheet moves to a tier (`SheetEviction`).
 enum RetryRule {
     /// The pauses before the first, second and every later retry in this process of a push that APNs did not process.
     private static let pausesMilliseconds = [100, 300, 1_000]
@@ -54,6 +56,7 @@ enum RetryRule {
         // The push never left, so it may leave at once.
         case .withdrawn: .retryHere(afterMilliseconds: 0)
         case .notProcessed(.noProviderKey): .retryInTier(.minutes2, countsAsTry: false)
+        // The request was overdue already, so the shortest pause is enough.
         case .notProcessed(.overdue): .retryHere(afterMilliseconds: pausesMilliseconds[0])
         case .notProcessed: .retryHere(afterMilliseconds: pause(afterRetries: history.repeats))
         case .unknown: decisionAfterUnknown(of: head, history: history)
@@ -93,7 +96,7 @@ enum RetryRule {
 
     /// Tries the job again in this process once, and after that from the short tier.
     private static func retryOnceHere(of head: SheetHead, history: PushHistory) -> RetryDecision {
-        guard history.repeats < retriesHereMax, history.tries < head.attemptsMax else {
+        guard history.repeats < retriesHereMax, history.tries < head.triesMax else {
             return retry(of: head, in: .seconds5, history: history)
         }
         return .retryHere(afterMilliseconds: pauseAfterUnknownMilliseconds)
@@ -103,7 +106,7 @@ enum RetryRule {
     private static func retry(
         of head: SheetHead, in tier: LaterTier, history: PushHistory
     ) -> RetryDecision {
-        history.tries >= head.attemptsMax
+        history.tries >= head.triesMax
             ? .deadLetter(code: "attempts_exhausted") : .retryInTier(tier, countsAsTry: true)
     }
 }

@@ -11,7 +11,7 @@ extension DeliveryPlan {
         guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
         pushEnded(sheet, line: line)
         sheet.app.noteAnswer(at: time.now)
-        sheet.app.breaker.accepted(1, at: time.now)
+        sheet.app.breaker.countAccepted(1, at: time.now)
         if sheet.states[line].isSuspect { suspects.noteAccepted(sheet.subjects[line]) }
         if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
         if sheet.states[line].isProbe { endProbe(sheet, line: line, isMended: true) }
@@ -61,7 +61,7 @@ extension DeliveryPlan {
         let breaker = sheet.app.breaker
         return PushHistory(
             tries: sheet.tries(of: line), repeats: Int(state.repeats),
-            refusedBefore: sheet.refusedBefore, isBreakerOpen: breaker.isOpen,
+            tierAfterRefusal: sheet.tierAfterRefusal, isBreakerOpen: breaker.isOpen,
             millisecondsSinceAccepted: breaker.millisecondsSinceAccepted(at: time.now))
     }
 

@@ -16,14 +16,14 @@ extension DeliveryPlan {
         case .tokenSuspect:
             suspects.noteRefused(sheet.subjects[line])
             guard isProven(sheet, line: line) else { return unprovenTokenRefused(sheet, line: line, reason) }
-            isOpened = app.breaker.wrongToken(
+            isOpened = app.breaker.countRefusedToken(
                 of: sheet.recipientFingerprint(of: line, seed: seed), because: reason, at: time.now)
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
-            isOpened = app.breaker.misconfigured(because: reason, at: time.now)
+            isOpened = app.breaker.countMisconfigured(because: reason, at: time.now)
         case nil:
             // APNs did not answer.
             if answer.end == .notProcessed(.noProviderKey) {
-                isOpened = app.breaker.misconfigured(because: reason, at: time.now)
+                isOpened = app.breaker.countMisconfigured(because: reason, at: time.now)
             }
         case .accepted:
             // The late answer describes an earlier time, so it does not count in the breaker's window.
@@ -32,7 +32,7 @@ extension DeliveryPlan {
             if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
         case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
-            app.breaker.answeredOtherwise(at: time.now)
+            app.breaker.countOtherAnswer(at: time.now)
             // For this answer APNs knew the token and the topic, so the app's settings are right.
             isMended = answer.disposition == .tokenGone
         }

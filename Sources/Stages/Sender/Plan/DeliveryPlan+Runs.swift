@@ -29,7 +29,7 @@ extension DeliveryPlan {
                 return .sheetChanged
             }
         }
-        guard case .open(let capacity) = sheet.availabilityInTurn(isSuspect: false, by: availability),
+        guard case .open(let capacity) = sheet.availabilityLeftThisTurn(isSuspect: false, by: availability),
             capacity > 0
         else { return .needsSingleChecks }
         sheet.ensureSubjects(seed: seed)

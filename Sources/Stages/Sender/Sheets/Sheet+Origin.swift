@@ -41,10 +41,10 @@ extension Sheet {
     }
 
     /// Whether APNs refused the sheet's tokens before. Such jobs use the suspect connections.
-    var wasRefusedBefore: Bool { refusedBefore != nil }
+    var wasRefusedBefore: Bool { tierAfterRefusal != nil }
 
     /// The tier in which the sheet waited after that refusal; nil if APNs did not refuse its tokens.
-    var refusedBefore: LaterTier? {
+    var tierAfterRefusal: LaterTier? {
         guard reason.flatMap(APNsReason.init(text:))?.disposition == .tokenSuspect else { return nil }
         return topic.tier
     }

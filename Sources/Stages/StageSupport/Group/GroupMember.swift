@@ -116,7 +116,7 @@ package final class GroupMember<Part: AssignedPartition> {
 
     // MARK: State
 
-    /// Whether the offsets to read from are not known yet.
+    /// Whether a start-over is due or under way. Until it is done, the offsets to read from are unknown.
     package var mustStartOver: Bool {
         if case .done = startOverState { false } else { true }
     }
@@ -141,7 +141,7 @@ package final class GroupMember<Part: AssignedPartition> {
             + assignedPartitions.values.count { !$0.isServing && (isBlocked || !$0.isReadable) }
     }
 
-    /// Commits the ends and leaves the group. Everything that was read is committed, or the next owner reads it again.
+    /// Commits the ends of quiet partitions, so that the group's offsets do not expire, and leaves the group. Everything that was read is committed, or the next owner reads it again.
     package func leave() throws {
         if !mustStartOver { try commitEnds() }
         assignedPartitions.removeAll()
@@ -155,7 +155,7 @@ package final class GroupMember<Part: AssignedPartition> {
     package func handle(_ event: ConsumerEvent) throws {
         membership.handle(event)
         switch event {
-        case .offered(let partitions): try acceptOffer(of: partitions)
+        case .offered(let partitions): try noteOffer(of: partitions)
         case .revoked, .lost:
             try releasePartitions()
             try consumer.release()
@@ -184,6 +184,7 @@ package final class GroupMember<Part: AssignedPartition> {
         if case .offsetsRequested(id, let numbers) = startOverState {
             return try handleCommittedOffsets(answer, of: numbers)
         }
+        // Each of these ignores the answers to questions that are not its own.
         let foundEnds = awaitedEnds.handle(answer, to: id, at: time.now())
         for partitionEnds in foundEnds { firstOffsets[partitionEnds.partition] = partitionEnds.ends.low }
         if !foundEnds.isEmpty { mustStartReading = true }
@@ -191,7 +192,7 @@ package final class GroupMember<Part: AssignedPartition> {
     }
 
     /// Notes an offer of the group. The first step of starting over accepts it, and nothing is read until then.
-    private func acceptOffer(of partitions: [TopicPartition]) throws {
+    private func noteOffer(of partitions: [TopicPartition]) throws {
         try releasePartitions()
         offeredPartitions = partitions
         let now = time.now()

@@ -47,7 +47,7 @@ package final class StageLoop<Decider: StageDecider> {
 
     // MARK: An iteration
 
-    /// Does everything that is due. Returns the time of the next iteration.
+    /// Does everything that is due. Returns when and why the next iteration begins.
     package func runIteration(at now: Instant) throws -> Wakeup {
         if stage.clock.observe(machineTime: stage.time.wall().milliseconds, at: now) {
             decider.machineClockStepped()
@@ -55,7 +55,7 @@ package final class StageLoop<Decider: StageDecider> {
         let recovered = try stage.transaction.recoverPartitions(at: now)
         if !recovered.isEmpty { stage.member.resumeSetAside(after: recovered) }
         try stage.member.performDueWork()
-        if !batch.isTaken, !canDecide { dropBatch() }
+        if !batch.isTaken, !canDecide { forgetBatch() }
         if mayProcessRecords(at: now) {
             if batch.isTaken { try poll() }
             if !batch.isTaken { try processRecords() }
@@ -82,7 +82,8 @@ package final class StageLoop<Decider: StageDecider> {
 
     /// Whether the loop reads and decides records in this iteration.
     private func mayProcessRecords(at now: Instant) -> Bool {
-        // While records cannot be decided, the loop polls too, because the events of the group come with a poll.
+        // While records cannot be decided, the loop polls too, because the events of the group come with a poll. The
+        // records of such a poll are forgotten, and read again after the start-over.
         guard canDecide else {
             fullSince = nil
             return true
@@ -155,17 +156,17 @@ package final class StageLoop<Decider: StageDecider> {
     /// Lets the decider take records of the batch. When all are taken, more records may gather for a while.
     private func processRecords() throws {
         try decider.process(&batch)
-        if !canDecide { return dropBatch() }
+        if !canDecide { return forgetBatch() }
         guard batch.isTaken else { return }
         let now = stage.time.now()
         let pause = decider.gatheringMilliseconds(
             after: batch, tookMilliseconds: now.milliseconds(since: batch.readAt))
         if pause > 0 { gatheringUntil = now.advanced(byMilliseconds: pause) }
-        dropBatch()
+        forgetBatch()
     }
 
-    /// Drops the batch, because its records are committed or will be read again.
-    private func dropBatch() {
+    /// Forgets the batch, because its records are committed or will be read again.
+    private func forgetBatch() {
         batch.removeAll()
         if !Decider.measuresWaitingRecords { stage.metrics.inFlight.set(0) }
         stage.member.isHoldingRecords = false
@@ -238,8 +239,9 @@ extension StageLoop: ThreadLoop {
 
     /// Leaves the group and closes the views. Everything that was read is committed or will be read again.
     private func leaveAndClose() throws {
+        // Records are left that are not committed. A start-over keeps `leave` from committing an end behind them.
         if !batch.isTaken { stage.member.startOverLater() }
-        dropBatch()
+        forgetBatch()
         // Rows that the views have received since the last iteration need not be read at the next start.
         _ = try stage.views.read()
         try stage.views.writeRepeatedRows()

@@ -68,10 +68,10 @@ extension TopicStore {
 
     /// Removes the directories of deleted topics, and empty ones.
     private func removeDirectories(in inventory: StoreInventory) throws(TopicStoreError) {
-        guard !inventory.removed.isEmpty || !inventory.unnamed.isEmpty else { return }
+        guard !inventory.removable.isEmpty || !inventory.unnamed.isEmpty else { return }
         let disk = environment.disk
         do throws(DiskError) {
-            for directory in inventory.removed {
+            for directory in inventory.removable {
                 try disk.removeDirectory(at: logPath(of: directory))
             }
             // A creation that a crash interrupted leaves empty directories behind.

@@ -8,8 +8,16 @@ struct StoredRecord: Equatable {
     let key: String
     let value: String
 
-    /// Reads a topic until each lane was read to its end and at least `count` records came, for at most a minute.
-    /// Returns the records that came. Blocks.
+    /// The limit of `readAll`.
+    private static let readMillisecondsMax = 60_000
+
+    /// A topic that did not have enough records within the limit.
+    struct TooFewRecords: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Reads a topic until each lane was read to its end and at least `count` records came, and returns them. Throws
+    /// `TooFewRecords` after a minute. Blocks.
     static func readAll(
         of topic: String, lanes: Int, atLeast count: Int, on settings: KafkaSettings
     ) throws -> [StoredRecord] {
@@ -24,8 +32,15 @@ struct StoredRecord: Equatable {
         var records: [StoredRecord] = []
         var batch = RecordBatch()
         var lanesAtEnd: Set<Int32> = []
-        let deadline = Instant.now().advanced(byMilliseconds: 60_000)
-        while records.count < count || lanesAtEnd.count < lanes, Instant.now() < deadline {
+        let deadline = Instant.now().advanced(byMilliseconds: readMillisecondsMax)
+        while records.count < count || lanesAtEnd.count < lanes {
+            guard Instant.now() < deadline else {
+                batch.clear()
+                throw TooFewRecords(
+                    description:
+                        "\(topic) had \(records.count) records of at least \(count), and \(lanesAtEnd.count) of its \(lanes) lanes were read to their ends within \(readMillisecondsMax) ms"
+                )
+            }
             for event in consumer.poll(into: &batch, waitMilliseconds: 50) {
                 if case .reachedEnd(let partition, _) = event { lanesAtEnd.insert(partition.partition) }
             }

@@ -67,6 +67,42 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
+    @Test func `a query asks all leaders at the same time, so that hanging nodes cost one limit`()
+        async throws
+    {
+        try await onThread {
+            let cluster = try makeCluster(brokers: 5, partitions: 5)
+            for partition in 0..<Int32(5) {
+                cluster.setLeader(ofTopic: "jobs", partition: partition, broker: partition + 1)
+            }
+            let producer = try productProducer(on: cluster)
+            _ = try producer.watermarks(of: TopicPartition("jobs", 4))
+            for node in 1...Int32(4) { cluster.stopAnswering(.listOffsets, onBroker: node) }
+            let askedAt = Instant.now()
+            let id = producer.submit(.watermarks((0..<5).map { TopicPartition("jobs", $0) }))
+            var (answered, failed): ([Int32], [Int32]) = ([], [])
+            var millisecondsOfAnswer = 0
+            #expect(
+                try eventually {
+                    for (resultID, result) in producer.takeQueryResults() where resultID == id {
+                        switch result {
+                        case .watermarks(let watermarks):
+                            answered += watermarks.keys.map(\.partition)
+                            millisecondsOfAnswer = Instant.now().milliseconds(since: askedAt)
+                        case .failed(let partitions, _): failed += partitions.map(\.partition)
+                        case .committedOffsets, .firstRecords: break
+                        }
+                    }
+                    pause(microseconds: 1000)
+                    return answered.count + failed.count == 5
+                })
+            #expect(answered == [4])
+            #expect(millisecondsOfAnswer < KafkaClient.queryMillisecondsMax)
+            #expect(failed.sorted() == [0, 1, 2, 3])
+            #expect(Instant.now().milliseconds(since: askedAt) < 2 * KafkaClient.queryMillisecondsMax)
+        }
+    }
+
     /// A producer without its identity sends nothing to any node. It asks any one node for it.
     @Test func `a node that gives a producer no identity holds it up for seconds`() async throws {
         try await onThread {

@@ -2,7 +2,7 @@ internal import CRdKafka
 
 /// Queries that do not block the caller.
 extension KafkaClient {
-    /// The time that one leader or coordinator has for its answer.
+    /// The time that the leaders or the coordinator have for their answers to one query.
     static let queryMillisecondsMax = 2000
 
     /// The receiver of the results of one query.
@@ -27,11 +27,13 @@ extension KafkaClient {
             switch query {
             case .committedOffsets(let partitions): queryCommittedOffsets(in: partitions, for: receiver)
             case .watermarks(let partitions):
-                queryEachLeader(of: partitions, for: receiver) { (partitions, deadline) throws(KafkaError) in
+                queryEachLeader(of: partitions, for: receiver) {
+                    [self] (partitions, deadline) throws(KafkaError) in
                     .watermarks(try watermarksByPartition(of: partitions, until: deadline))
                 }
             case .firstRecords(let time, let partitions):
-                queryEachLeader(of: partitions, for: receiver) { (partitions, deadline) throws(KafkaError) in
+                queryEachLeader(of: partitions, for: receiver) {
+                    [self] (partitions, deadline) throws(KafkaError) in
                     .firstRecords(
                         sinceMilliseconds: time,
                         try offsets(for: partitions.map { ($0, time) }, until: deadline))
@@ -50,29 +52,38 @@ extension KafkaClient {
         }
     }
 
-    /// Asks the leaders one after the other, and delivers the result of each at once. So a missing leader
-    /// delays the others at most by its limit.
+    /// Asks all leaders at the same time, and delivers the result of each at once. The query has one deadline. So a
+    /// missing leader delays no other, and no result comes later than the limit of one answer.
     private func queryEachLeader(
         of partitions: [TopicPartition], for receiver: ResultReceiver,
-        call: ([TopicPartition], Deadline) throws(KafkaError) -> OffsetQueryResult
+        call: @escaping @Sendable ([TopicPartition], Deadline) throws(KafkaError) -> OffsetQueryResult
     ) {
+        let deadline = Deadline(milliseconds: Self.queryMillisecondsMax)
         let partitionsByLeader: [Int32: [TopicPartition]]
         do throws(KafkaError) {
-            partitionsByLeader = try groupByLeader(
-                partitions, until: Deadline(milliseconds: Self.queryMillisecondsMax))
+            partitionsByLeader = try groupByLeader(partitions, until: deadline)
         } catch {
             return receiver.deliver(.failed(partitions, error))
         }
-        for (leader, partitions) in partitionsByLeader {
+        @Sendable func query(_ partitions: [TopicPartition]) {
             do throws(KafkaError) {
-                guard leader >= 0 else {
-                    throw KafkaError(action: "find the leader of partitions", code: .leaderNotAvailable)
-                }
-                receiver.deliver(try call(partitions, Deadline(milliseconds: Self.queryMillisecondsMax)))
+                receiver.deliver(try call(partitions, deadline))
             } catch {
                 receiver.deliver(.failed(partitions, error))
             }
         }
+        var groups: [[TopicPartition]] = []
+        for (leader, partitions) in partitionsByLeader {
+            if leader >= 0 {
+                groups.append(partitions)
+            } else {
+                let error = KafkaError(action: "find the leader of partitions", code: .leaderNotAvailable)
+                receiver.deliver(.failed(partitions, error))
+            }
+        }
+        // This thread asks the last leader itself.
+        for group in groups.dropLast() { QueryThreads.shared.run { query(group) } }
+        groups.last.map(query)
     }
 
     /// Returns the partitions of each leader. -1 stands for no leader.

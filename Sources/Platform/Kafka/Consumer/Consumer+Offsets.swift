@@ -122,7 +122,7 @@ extension Consumer {
         let deadline = Deadline(milliseconds: limit)
         var offsets = try resolveOffsets(of: starts, until: deadline)
         // These partitions are not in the library's assignment yet, or stand still there.
-        let unstarted = offsets.filter { lookups.remove($0.key) }
+        let unstarted = offsets.filter { lookups.remove($0.key) != nil }
         try startFoundPartitions(at: unstarted)
         for partition in unstarted.keys { offsets[partition] = nil }
         if offsets.isEmpty { return }

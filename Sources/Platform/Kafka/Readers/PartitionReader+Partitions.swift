@@ -12,23 +12,28 @@ extension PartitionReader {
     package func release() {
         for partition in positions.readPartitions { client.stop(partition, for: ObjectIdentifier(self)) }
         positions.removeAll()
+        lookups.removeAll()
     }
 
-    /// Stops the delivery of records from these partitions. Ignores partitions that are not read.
+    /// Stops the delivery of records from these partitions. Ignores partitions that are not read. A partition whose
+    /// offset is not known yet is looked up again when it continues.
     package func pause(_ partitions: [TopicPartition]) {
-        for partition in partitions where positions.isReading(partition.partition) {
-            let position = position(in: partition)
-            client.stop(partition.partition, for: ObjectIdentifier(self))
-            positions.pause(partition.partition, at: position)
+        for partition in partitions {
+            if positions.isReading(partition.partition) {
+                let offset = position(in: partition)
+                client.stop(partition.partition, for: ObjectIdentifier(self))
+                positions.recordPause(of: partition.partition, at: .offset(offset))
+            } else if let position = lookups.remove(partition) {
+                positions.recordPause(of: partition.partition, at: position)
+            }
         }
-        for partition in partitions { positions.pauseLookup(of: partition.partition) }
     }
 
     /// Continues paused partitions. Ignores all others.
     package func resume(_ partitions: [TopicPartition]) {
         restart(
             partitions.compactMap { partition in
-                positions.resume(partition.partition).map {
+                positions.pausedPosition(of: partition.partition).map {
                     PartitionStart(partition: partition, position: $0)
                 }
             })
@@ -38,14 +43,16 @@ extension PartitionReader {
     func restart(_ starts: [PartitionStart]) {
         for start in starts {
             precondition(start.partition.topic == topic, "a reader of \(topic) got \(start.partition)")
-            let partition = start.partition.partition
-            client.stop(partition, for: ObjectIdentifier(self))
+            client.stop(start.partition.partition, for: ObjectIdentifier(self))
+            positions.remove(start.partition.partition)
             switch start.position {
-            case .offset(let offset): startReading(partition, at: offset)
-            case .beginning, .end: positions.recordLookup(of: partition, position: start.position)
+            case .offset(let offset):
+                _ = lookups.remove(start.partition)
+                startReading(start.partition.partition, at: offset)
+            case .beginning, .end: lookups.add(start)
             }
         }
-        submitLookup()
+        lookups.submitDueQuery(at: .now(), with: submit)
     }
 
     private func startReading(_ partition: Int32, at offset: Int64) {
@@ -61,37 +68,19 @@ extension PartitionReader {
         return code == .none && list.offset(at: 0) >= 0 ? max(start, list.offset(at: 0)) : start
     }
 
-    // MARK: Look-ups of beginnings and ends
-
-    /// Asks for the bounds of all partitions that wait for them. Only the answer to the newest query counts.
-    private func submitLookup() {
-        let partitions = positions.partitionsWithoutOffset.map { TopicPartition(topic, $0) }
-        if !partitions.isEmpty { positions.lookup = submit(.watermarks(partitions)) }
-    }
-
-    /// Asks again some time after a query has failed.
-    func repeatFailedLookup() {
-        if positions.takeDueLookup(at: .now()) { submitLookup() }
-    }
-
-    /// Starts the partitions whose bounds are known now, and returns the results of the owner's queries. A late
+    /// Starts the partitions whose offsets are known now, and returns the results of the owner's queries. A late
     /// answer to an earlier look-up is among these, and no owner knows its number.
     func takeQueryResults() -> [ConsumerEvent] {
         var events: [ConsumerEvent] = []
         for (id, result) in queryResults.takeAll() {
-            switch result {
-            case .watermarks(let watermarks) where id == positions.lookup:
-                for (partition, bounds) in watermarks {
-                    guard let offset = positions.startOffset(of: partition.partition, between: bounds) else {
-                        continue
-                    }
-                    startReading(partition.partition, at: offset)
-                }
-            case .failed(let partitions, let error) where id == positions.lookup:
-                positions.recordFailedLookup(at: .now())
-                events += partitions.map { .failed(.partition($0, error)) }
-            default: events.append(.queryCompleted(id, result))
+            guard let starts = lookups.take(result, of: id, at: .now()) else {
+                events.append(.queryCompleted(id, result))
+                continue
             }
+            if case .failed(let partitions, let error) = result {
+                events += partitions.map { .failed(.partition($0, error)) }
+            }
+            restart(starts)
         }
         return events
     }

@@ -19,6 +19,8 @@ package final class PartitionReader {
     let queryResults = QueryResults()
     let outOfRange: ConsumerOptions.OutOfRangePolicy
     var positions = ReaderPositions()
+    /// The partitions that start when their offsets are known.
+    var lookups = PositionLookups()
     private var fetchWakeup: FetchWakeupCounter
     private var isClosed = false
 
@@ -77,7 +79,7 @@ package final class PartitionReader {
         wakeup.clear()
         client.recordPoll(of: ObjectIdentifier(self))
         var events = takeQueryResults()
-        repeatFailedLookup()
+        lookups.submitDueQuery(at: .now(), with: submit)
         while !batch.isFull, let message = unsafe rd_kafka_consume_queue(queue, 0) {
             if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 unsafe batch.append(message, topic: 0, of: client.client)

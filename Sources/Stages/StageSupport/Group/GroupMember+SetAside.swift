@@ -25,6 +25,8 @@ extension GroupMember {
         log.info(
             "partitions continue, because their results can be written again",
             .field("topics", topicNames), .field("count", resumed.count))
+        // The failures while the partitions waited say nothing about the time from now on.
+        startOverPause = StartOverPause()
         startOverLater()
     }
 

@@ -19,17 +19,9 @@ final class Transaction {
     var markersUnderWay: MarkersID?
     /// The partitions and groups that the last attempt left without a marker; nil before the first attempt.
     var remainingMarkers: RemainingMarkers?
-    /// Number of attempts that left some without a marker.
-    var failedAttempts = 0
 
     init(id: String, facts: TransactionFacts) {
         self.id = id
         self.facts = facts
-    }
-
-    /// Forgets the attempts at the markers of an earlier decision.
-    func forgetAttempts() {
-        remainingMarkers = nil
-        failedAttempts = 0
     }
 }

@@ -72,7 +72,7 @@ extension TransactionCoordinator {
         }
         if facts.state.isPrepared {
             transaction.deadline = nil
-            transaction.forgetAttempts()
+            transaction.remainingMarkers = nil
             writeMarkers(of: transaction)
         }
     }
@@ -99,7 +99,7 @@ extension TransactionCoordinator {
             let transaction = transactions[transactionalID], transaction.markersUnderWay == id
         else { return }
         transaction.markersUnderWay = nil
-        transaction.forgetAttempts()
+        transaction.remainingMarkers = nil
         transaction.facts.state =
             transaction.facts.state == .prepareCommit ? .completeCommit : .completeAbort
         transaction.facts.partitions.removeAll()
@@ -126,10 +126,8 @@ extension TransactionCoordinator {
         else { return }
         transaction.markersUnderWay = nil
         transaction.remainingMarkers = remaining
-        transaction.failedAttempts += 1
         answerEnd(of: transaction)
-        let wait = settings.markerRetryMilliseconds(failedAttempts: transaction.failedAttempts)
-        schedule(transaction, at: now.steady.advanced(byMilliseconds: wait))
+        schedule(transaction, at: now.steady.advanced(byMilliseconds: settings.retryMilliseconds))
     }
 
     /// Handles the deadline of a transactional id: the timeout of an open transaction, or the next

@@ -93,7 +93,7 @@ final class TransactionCoordinator {
     }
 
     /// Number of decided transactions whose first attempt at the markers failed.
-    var unmarkedCount: Int { transactions.values.count { $0.failedAttempts > 0 } }
+    var unmarkedCount: Int { transactions.values.count { $0.remainingMarkers != nil } }
 
     /// Handles one event: sets the time, runs `body` and returns its actions.
     func handleEvent(at now: ClockReading, body: () -> Void) -> [TransactionAction] {

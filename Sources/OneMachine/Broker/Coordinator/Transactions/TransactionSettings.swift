@@ -5,17 +5,9 @@ struct TransactionSettings: Sendable {
     /// A transactional id without use for this time is forgotten.
     var idExpirationMilliseconds: Int64 = 7 * 86_400_000
     var idExpirationCheckMilliseconds = 3_600_000
-    /// The wait after a failed append, and after the first failure of a marker.
+    /// The wait after a failed append, and between two attempts at the same markers. It does not grow: readers of
+    /// committed records wait for a marker, and so does the next transaction of the same id.
     var retryMilliseconds = 100
-    /// The longest wait between two attempts at the same markers.
-    var markerRetryMillisecondsMax = 10_000
-
-    /// Returns the wait after so many failed attempts: it doubles with each, up to the longest.
-    func markerRetryMilliseconds(failedAttempts: Int) -> Int {
-        // 16 doublings are far above the longest wait, and cannot overflow.
-        let doublings = min(max(failedAttempts - 1, 0), 16)
-        return min(markerRetryMillisecondsMax, retryMilliseconds << doublings)
-    }
 
     /// Above it a new transactional id is refused with POLICY_VIOLATION.
     var transactionalIDsMax = 100_000

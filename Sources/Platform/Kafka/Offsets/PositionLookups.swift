@@ -1,7 +1,8 @@
 internal import Lifecycle
 
-/// The partitions of a consumer without a group that start at the beginning or the end of their log, and whose offset
-/// is not known yet. The consumer starts them when the cluster has returned their offsets.
+/// The partitions of a reader without a group that start at the beginning or the end of their log, and whose offset
+/// is not known yet. The reader starts them when the cluster has returned their offsets. The reader is a `Consumer`
+/// without a group, or a `PartitionReader`.
 ///
 /// The library could look up these positions itself. But if its answer comes after the partition has stopped and
 /// started elsewhere, the library asks again half a second later, and moves the partition there (librdkafka 2.0.2).
@@ -21,10 +22,10 @@ struct PositionLookups {
         queries[start.partition] = nil
     }
 
-    /// Forgets a partition, because it starts elsewhere. Returns whether its offset was not known.
-    mutating func remove(_ partition: TopicPartition) -> Bool {
+    /// Forgets a partition, because it starts elsewhere or is paused. Returns its position if the offset was not known.
+    mutating func remove(_ partition: TopicPartition) -> PartitionStart.Position? {
         queries[partition] = nil
-        return positions.removeValue(forKey: partition) != nil
+        return positions.removeValue(forKey: partition)
     }
 
     mutating func removeAll() { self = PositionLookups() }

@@ -9,7 +9,7 @@ internal import Telemetry
 /// The receipts of one lane and their counts by send, in an LMDB file. `ReceiptTable` lists its tables.
 final class ReceiptFile: LaneFile {
     /// The version of the layout. A file with another version is rebuilt.
-    static let schema = 3
+    static let schema = 4
 
     var position: AppliedPosition
     private let file: StateFile
@@ -121,6 +121,8 @@ final class ReceiptFile: LaneFile {
             try transaction.apply(changedRows, to: file.table(.finished))
             collectTallies()
             try transaction.apply(changedRows, to: file.table(.tallies))
+            collectPeriods()
+            try transaction.apply(changedRows, to: file.table(.series))
             try transaction.apply(receipts, to: file.table(.receipts))
             try transaction.apply(recipientHashes, to: file.table(.recipientHashes))
             try transaction.setAppliedProgress(
@@ -155,6 +157,17 @@ final class ReceiptFile: LaneFile {
             Self.startValue(&value, at: tally.newestReceiptAt)
             value.append(contentsOf: tally.encoded())
             changedRows.putWithChecksum(key.bytes.span, value: value.span)
+        }
+        changedRows.sort()
+    }
+
+    private func collectPeriods() {
+        changedRows.removeAll()
+        var value: [UInt8] = []
+        for (slot, period) in batch.periods {
+            Self.startValue(&value, at: period.at)
+            value.append(contentsOf: period.encoded())
+            changedRows.putWithChecksum(slot.key.span, value: value.span)
         }
         changedRows.sort()
     }

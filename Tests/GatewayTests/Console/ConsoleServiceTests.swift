@@ -15,7 +15,7 @@ struct ConsoleServiceTests {
         let cookie: String
         let token: String
 
-        var headers: [String] { ["Cookie: flotilla_session=\(cookie)", "flotilla-console: \(token)"] }
+        var headers: [String] { ["Cookie: flotilla_session.shop=\(cookie)", "flotilla-console: \(token)"] }
     }
 
     private func logIn(_ bench: GatewayBench, as key: String) async throws -> Browser {
@@ -24,7 +24,7 @@ struct ConsoleServiceTests {
         let line = try #require(answer.header("set-cookie"))
         #expect(line.contains("HttpOnly") && line.contains("SameSite=Strict") && line.contains("Path=/"))
         #expect(answer.header("cache-control") == "no-store")
-        let cookie = try #require(line.split(separator: ";").first?.dropFirst("flotilla_session=".count))
+        let cookie = try #require(line.split(separator: ";").first?.dropFirst("flotilla_session.shop=".count))
         return Browser(cookie: String(cookie), token: try answer.member("token"))
     }
 
@@ -58,7 +58,7 @@ struct ConsoleServiceTests {
                 == 403)
 
         // Try the cookie alone, and calls that the browser marks as cross-site.
-        let cookieOnly = ["Cookie: flotilla_session=\(sending.cookie)"]
+        let cookieOnly = ["Cookie: flotilla_session.shop=\(sending.cookie)"]
         let forged = try await bench.call("POST", "/v1/sends", body: start, key: nil, headers: cookieOnly)
         #expect(forged.status == 403 && forged.code == "session_foreign")
         #expect(try await bench.call("GET", "/v1/segments", key: nil, headers: cookieOnly).status == 403)
@@ -102,7 +102,7 @@ struct ConsoleServiceTests {
         #expect(try await bench.call("POST", "/console/session", key: "nonsense").status == 401)
         #expect(try await bench.call("POST", "/console/session", key: nil).status == 401)
         let forged = [
-            "Cookie: flotilla_session=s1.AAAA", "flotilla-console: \(SessionSeal.token(for: "s1.AAAA"))",
+            "Cookie: flotilla_session.shop=s1.AAAA", "flotilla-console: \(SessionSeal.token(for: "s1.AAAA"))",
         ]
         #expect(
             try await bench.call("GET", "/v1/segments", key: nil, headers: forged).code == "session_ended")

@@ -23,6 +23,8 @@ console_browser.REFUSED += ("status of 404",)
 RUN = time.strftime("%H%M%S")
 TYPE, GROUP, BROKEN, SEGMENT = "MatchAttributes", f"semi-final-{RUN}", f"broken-{RUN}", f"fans-{RUN}"
 BROKEN_PHONES = 120
+# Phones that get a start and whose people do not allow it.
+WAITING, WAITING_PHONES = f"waiting-{RUN}", 40
 ADDRESS = os.environ["GATEWAY"].removeprefix("http://").split(":")
 PROXY = Proxy(ADDRESS[0], int(ADDRESS[1]), os.environ.get("CONSOLE_FILES"))
 console_browser.CONSOLE = PROXY.address
@@ -69,7 +71,7 @@ def step_1_sends(browser):
     row = next(row for row in rows(browser) if "update 2:0" in row)
     check(os.environ["ADMIN"].split("_")[2] in row, f"1: a send names its author: {row}")
     sent = api("GET", f"/v1/sends?group={GROUP}&event=update")["items"]
-    check([one["event"] for one in sent] == ["update"] and sent[0]["requestId"] in row, "1: the request id stands on the send")
+    check([one["event"] for one in sent] == ["update"] and sent[0]["requestId"][:12] in row, "1: the request id stands on the send")
     browser.open("sends")
     browser.find("tbody tr")
     browser.find("input[name=text]").send_keys(BROKEN.upper(), Keys.ENTER)
@@ -79,6 +81,8 @@ def step_1_sends(browser):
     browser.wait("1: filters combine", lambda: len(rows(browser)) == 1 and "start 0:0" in rows(browser)[0] and "everyone" in rows(browser)[0])
     browser.open(f"sends?result=failed&group={GROUP}")
     browser.wait("1: a filter that nothing matches says so", lambda: "No send that was read matches the filter" in browser.text())
+    browser.open("audit?of=sends&range=1d")
+    browser.wait("1: the audit of sends names the request", lambda: any("send.update" in row and sent[0]["requestId"] in row for row in rows(browser)))
 
 
 def step_2_failed_phones(browser):
@@ -102,6 +106,15 @@ def step_2_failed_phones(browser):
     press(browser, "Download CSV")
     time.sleep(1)
     check(not browser.errors(), "2: the download has no error")
+
+
+def step_2_waiting_for_allow(browser):
+    browser.open(f"sends?group={WAITING}")
+    browser.wait("2: a start that no phone reports waits for Allow", lambda: len(rows(browser)) == 1 and "waiting for Allow" in rows(browser)[0])
+    browser.open(f"groups/{WAITING}")
+    browser.wait("2: its group counts no phone", lambda: f"APNs accepted the newest state for {WAITING_PHONES} phones, and no phone reports a running activity" in browser.text())
+    started = api("GET", f"/v1/sends?group={GROUP}&event=start")["items"][0]
+    check(started["report"].get("waitingForAllow") == 0, f"2: no phone of the other group waits: {started['report'].get('waitingForAllow')}")
 
 
 def phone_of(group):
@@ -350,24 +363,34 @@ def simulate(method, script=None):
     urllib.request.urlopen(request, timeout=10).close()
 
 
-def prepare():
-    """Starts a group on phones that APNs no longer knows, and one on all the others."""
-    reports = [{"installationId": f"{BROKEN}-{number}", "userId": f"user-{BROKEN}-{number}", "environment": "production", "kind": "startToken",
-                "attributesType": TYPE, "token": f"{number:032x}{int(RUN):032x}", "tags": [BROKEN]} for number in range(BROKEN_PHONES)]
-    api("POST", "/v1/reports", reports)
-    last = f"user-{BROKEN}-{BROKEN_PHONES - 1}"
-    until("the reports", lambda: api("GET", f"/v1/users/{last}")["installations"])
-    simulate("PUT", {"rules": [{"match": {"events": ["start"]}, "answer": {"reason": "Unregistered"}}]})
+def report(name, count):
+    """Reports start tokens of phones that the simulated APNs does not know."""
+    api("POST", "/v1/reports", [{"installationId": f"{name}-{number}", "userId": f"user-{name}-{number}", "environment": "production", "kind": "startToken",
+                                 "attributesType": TYPE, "token": f"{number:032x}{abs(hash(name)) % 10**12:032x}", "tags": [name]} for number in range(count)])
+    until("the reports", lambda: api("GET", f"/v1/users/user-{name}-{count - 1}")["installations"])
+
+
+def start_with(answer, name, count, outcome):
+    """Starts a group on reported phones while APNs gives one answer to each start."""
+    report(name, count)
+    simulate("PUT", {"rules": [{"match": {"events": ["start"]}, "answer": answer}]})
     try:
-        started = send("start", BROKEN, audience={"users": [f"user-{BROKEN}-{number}" for number in range(BROKEN_PHONES)]})
-        until("the failures", lambda: api("GET", f"/v1/sends/{started['sendId']}?at={started['acceptedAt']}")["report"].get("rejected") == BROKEN_PHONES)
+        started = send("start", name, audience={"users": [f"user-{name}-{number}" for number in range(count)]})
+        until(f"{count} {outcome}", lambda: api("GET", f"/v1/sends/{started['sendId']}?at={started['acceptedAt']}")["report"].get(outcome) == count)
     finally:
         simulate("DELETE")
+
+
+def prepare():
+    """Starts a group on phones that APNs no longer knows, one on phones that do not report it, and one on all the others."""
+    start_with({"reason": "Unregistered"}, BROKEN, BROKEN_PHONES, "rejected")
     running = lambda: api("GET", f"/v1/groups/{GROUP}")  # noqa: E731
     send("start")
     until("the start", lambda: running()["running"] >= 900)
     send("update", home=2)
     until("the update", lambda: running()["onNewest"] >= 900)
+    # The last, because these phones would get the other starts too.
+    start_with({"status": 200, "body": ""}, WAITING, WAITING_PHONES, "accepted")
 
 
 def main():
@@ -387,7 +410,7 @@ def main():
             browser.picture(f"failed-{name}")
     check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
     browser.close()
-    for name in [GROUP, BROKEN]:
+    for name in [GROUP, BROKEN, WAITING]:
         api("POST", "/v1/sends", {"event": "end", "groupId": name, "dismissalDate": {"offset": 0}})
     print(f"flotilla: {len(failures)} failed, after {time.time() - began:.0f} s")
     raise SystemExit(1 if failures else 0)

@@ -14,19 +14,19 @@ function page(place) {
   place.append(head(session.app, { sub: may("admin") ? "The settings of the app. They take effect at once on every process." : "The settings of the app. Only a key of the role admin may change them." }), body);
 
   function form(app) {
-    const document = json("Settings", "app", "As JSON, as `flotilla apps create` reads it.");
-    document.write(app);
+    const settings = json("Settings", "app", "As JSON, as `flotilla apps create` reads it.");
+    settings.write(app);
     const said = h("div");
     const element = h("form.stack", { onsubmit: async (event) => {
       event.preventDefault();
       show(said);
       try {
-        const changed = document.read();
+        const changed = settings.read();
         if (!await confirm("Change the settings of the app?", [h("p", "A wrong bundle id, team or key id pauses all pushes of the app until it is corrected.")], "Change")) return;
         await during(event.submitter, () => call("PUT", "/v1/app", { body: changed }));
         show(said, notice("good", "The settings are changed."));
       } catch (error) { show(said, refusalNotice(element, error)); }
-    } }, card("Change", null, h("div.in", document.element, said, h("div", h("button.main", "Save …")))));
+    } }, card("Change", null, h("div.in", settings.element, said, h("div", h("button.main", "Save …")))));
     return element;
   }
 

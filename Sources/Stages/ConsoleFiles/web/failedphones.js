@@ -7,7 +7,6 @@ import { card, coded, during, empty, field, moment, notice, select, table } from
 import { count } from "./format.js";
 import { to } from "./router.js";
 import { what } from "./away.js";
-import { plain, remedy } from "./words.js";
 
 const columns = [
   { title: "At", kind: "time", cell: ({ at }) => moment(at) },
@@ -15,7 +14,6 @@ const columns = [
   { title: "Installation", kind: "name", cell: ({ installationId }) => h("a", { href: to("people", "installation", installationId) }, installationId) },
   { title: "Outcome", cell: ({ outcome }) => outcome },
   { title: "Reason", kind: "name", cell: ({ reason, status }) => [h("code", reason ?? "–"), status && ` (${status})`] },
-  { title: "Remedy", cell: ({ reason, outcome }) => (outcome === "rejected" ? coded(remedy(reason)) : plain(outcome)) },
 ];
 
 /** The card of a send's failures. It reads the list only when a reader asks for it. */

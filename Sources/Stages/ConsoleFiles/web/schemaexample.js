@@ -17,7 +17,7 @@ function schemaOfValue(value) {
 }
 
 const scalars = {
-  string: "", bool: false, url: "https://example.com", uuid: "00000000-0000-0000-0000-000000000000", data: "", any: {},
+  string: "", bool: false, url: "x", uuid: "00000000-0000-0000-0000-000000000000", data: "", any: {},
   double: 0, float: 0, "date.reference2001": 0, "date.unixSeconds": 0, "date.unixMilliseconds": 0, "date.iso8601": "2026-01-01T00:00:00Z",
 };
 

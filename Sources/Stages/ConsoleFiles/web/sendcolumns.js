@@ -21,6 +21,9 @@ export function storedAudience({ audience, event }) {
   return number === 1 ? `${one} ${names[0]}` : `${counted(number, one, many[one])}: ${names.join(", ")}${number > names.length ? " …" : ""}`;
 }
 
+/** An id of a request is long, and its beginning tells requests apart. The page of the send has the whole id. */
+const shortID = (id) => (id.length > 12 ? `${id.slice(0, 12)}…` : id);
+
 /** The content of a stored send in one line. */
 export function storedContent({ contentState }) {
   return contentState === undefined ? undefined : stateWords(layoutOf(schemaOfState(contentState)), contentState);
@@ -32,13 +35,13 @@ export const sendColumns = (isGroupShown = true) => [
   { title: "Accepted", kind: "time", cell: (send) => moment(send.acceptedAt) },
   { title: "Send", kind: "name", cell: (send) => [
     h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) }, send.event ?? "send"),
-    storedContent(send) && [" ", storedContent(send)]] },
-  { title: "Audience", cell: (send) => storedAudience(send) ?? "–" },
+    storedContent(send) && [" ", storedContent(send)],
+    storedAudience(send) && h("div.note", "to ", storedAudience(send))] },
   { title: "Result", cell: (send) => verdictTag(send) },
   { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
   { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
   { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
-  { title: "Author", kind: "name", cell: (send) => [send.author ? h("code", send.author) : "–", send.requestId && h("div.note", send.requestId)] },
+  { title: "Author and request", kind: "name", cell: (send) => [send.author ? h("code", send.author) : "–", send.requestId && h("div.note", { title: `Request ${send.requestId}` }, shortID(send.requestId))] },
   { title: "", spoken: "Chart of the outcomes", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
     && bar("Outcomes of the pushes", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed)) },
 ].filter(Boolean);

@@ -4,7 +4,7 @@ import { h } from "./h.js";
 import { call, get, segment } from "./api.js";
 import { may } from "./session.js";
 import { show } from "./patch.js";
-import { card, coded, confirm, empty, facts, head, notice, table, tag } from "./parts.js";
+import { card, coded, confirm, empty, facts, field, head, notice, table, tag } from "./parts.js";
 import { to } from "./router.js";
 import { what } from "./away.js";
 import { TypeForm } from "./typeform.js";
@@ -16,10 +16,10 @@ const yes = (is) => (is ? tag("good", "yes") : tag("", "no"));
 
 function listPage(place) {
   const body = h("div.stack");
-  const name = h("input", { required: true, spellcheck: "false", placeholder: "MatchAttributes", "aria-label": "Name of the new type" });
+  const name = h("input", { required: true, spellcheck: "false", placeholder: "MatchAttributes" });
   place.append(head("Activity types", { sub: "The Swift types of the app's Live Activities: what a phone can decode, and how people see it." }),
     may("admin") && h("form.filters", { onsubmit: (event) => { event.preventDefault(); location.hash = to("types", name.value.trim()); } },
-      name, h("button.main", "New type")) || "", body);
+      field("Name of a new type", name), h("button.main", "New type")) || "", body);
   async function look() {
     const { items } = await get("/v1/activity-types");
     const whole = await Promise.all(items.slice(0, detailsMax).map(({ name: id }) => get(`/v1/activity-types/${segment(id)}`)));

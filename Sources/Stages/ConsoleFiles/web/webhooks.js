@@ -14,7 +14,7 @@ function page(place) {
   const list = h("div.stack");
   const said = h("div.stack");
   const name = h("input", { required: true, spellcheck: "false", placeholder: "backend" });
-  const url = h("input", { required: true, type: "url", spellcheck: "false", placeholder: "https://example.com/flotilla" });
+  const url = h("input", { required: true, type: "url", spellcheck: "false" });
   const boxes = eventTypes.map((value) => h("input", { type: "checkbox", value, checked: true }));
 
   async function look() {

@@ -70,11 +70,11 @@ extension OpenAPI {
     private static let listFailures = get(
         id: "listFailures",
         summary:
-            "The failed pushes of a send. With format csv the answer is a file, and the header Next-Cursor has the next cursor.",
+            "The failed pushes of a send, as far as insight keeps receipts; none for an unknown send. With format csv the answer is a file, and the header Next-Cursor has the next cursor.",
         parameters: [
             idParameter, parameter("reason", schema: nameSchema),
             parameter("format", schema: ##"{"enum":["json","csv"]}"##),
-        ] + pageParameters(max: 5000), schema: "failureList", missing: true, files: ["text/csv"])
+        ] + pageParameters(max: 5000), schema: "failureList", files: ["text/csv"])
     private static let showSeries = get(
         id: "series",
         summary:

@@ -56,12 +56,12 @@ final class QueryServer: Sendable {
         let secret = Hex.text(of: Random.bytes(count: Self.secretBytes))
         handler = QueryHandler(
             fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: FreshnessLog())
-        sampling = handler.sampleFreshness { environment.catalog.map { $0.apps.keys.sorted() } ?? [] }
         var limits = HTTPLimits()
         limits.answerMilliseconds = Self.answerMilliseconds
         server = try HTTPServer(
             name: InsightService.name, host: settings.listen.host, port: settings.listen.port, limits: limits,
             routes: Self.routes(secret: secret, fanOut: fanOut, handler: handler), metrics: context.metrics)
+        sampling = handler.sampleFreshness { environment.catalog.map { $0.apps.keys.sorted() } ?? [] }
         let address = settings.address ?? HostPort(host: settings.listen.host, port: server.port)
         member = Member(
             stage: InsightService.name, process: processName, host: address.host, port: address.port,

@@ -174,8 +174,9 @@ let package = Package(
             "Lifecycle", "Telemetry", features: "Lifetimes"),
         module(
             "Stages/Insight", "StageSupport", "Members", "Identifiers", "RecordFormat", "Payloads",
-            "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Jobs", "Topics", "Kafka",
-            "Store", "SQLite", "JSON", "HTTPServer", "HTTPClient", "Cryptography", "Settings", "Lifecycle",
+            "CatalogRecords", "Catalog", "InstallationRecords", "Sends", "Schedules", "Jobs", "Topics",
+            "Kafka", "Store", "SQLite", "JSON", "HTTPServer", "HTTPClient", "Cryptography", "Settings",
+            "Lifecycle",
             "Telemetry", features: "Lifetimes"),
 
         module(

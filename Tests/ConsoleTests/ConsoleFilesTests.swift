@@ -51,7 +51,7 @@ struct ConsoleFilesTests {
                 #expect(plain == file.bytes, "\(name)")
             }
         }
-        #expect(total < 100_000)
+        #expect(total < 150_000)
         for header in ["", "gzip;q=0", "identity"] {
             #expect(
                 answer(to: "app.js", headers: ["Accept-Encoding": header]).headers["content-encoding"] == nil)

@@ -1,8 +1,10 @@
 import InstallationRecords
 import JSON
+import Jobs
 import Kafka
 import Lifecycle
 import ProcessTesting
+import RecordFormat
 import Store
 import Telemetry
 import Topics
@@ -49,6 +51,27 @@ final class FilledLane {
         try files.eventFile.commit()
         openLanes.add(OpenLane(files: files))
     }
+
+    /// Writes receipts, whose jobs have one addressee each, and opens the lane for queries.
+    ///
+    /// - Parameter addressee: Returns the addressee of a line of a receipt.
+    func fill(receipts: [Receipt], addressee: (_ receipt: Int, _ line: Int) -> ReceiptLines.Addressee) throws
+    {
+        for (number, receipt) in receipts.enumerated() {
+            let lineCount = receipt.parts.reduce(0) { $0 + $1.lines.count }
+            let lines = (0..<lineCount).map { line in
+                let one = addressee(number, line)
+                return "\(one.installation)\t\(one.entry)\t\(one.recipient)\n"
+            }
+            let (json, header) = (receipt.encoded(), Array(lines.joined().utf8))
+            try files.receiptFile.add(receipt, at: Int64(number), json: json.span, lines: header.span)
+        }
+        try files.receiptFile.commit()
+        openLanes.add(OpenLane(files: files))
+    }
+
+    /// The number of rows about the series of all apps.
+    var seriesRowCount: Int { get throws { try files.receiptFile.rowCount(of: .series) } }
 
     var reader: LaneReader { LaneReader(openLanes: openLanes, lanes: 1) }
 

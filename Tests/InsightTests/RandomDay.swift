@@ -126,6 +126,7 @@ struct IndependentCount {
 struct MemoryRows: StoredReceiptRows {
     private(set) var lines: [JobPosition: [UInt8]] = [:]
     private(set) var tallies: [SendTally.Key: [UInt8]] = [:]
+    private(set) var periods: [SeriesSlot: [UInt8]] = [:]
 
     func finishedLines(of sheet: JobPosition) throws(RecordDecodingError) -> FinishedLines? {
         lines[sheet].flatMap { FinishedLines($0.span) }
@@ -136,6 +137,11 @@ struct MemoryRows: StoredReceiptRows {
         return try SendTally.decode(bytes, with: JSONReader())
     }
 
+    func period(in slot: SeriesSlot) throws(RecordDecodingError) -> PeriodTally? {
+        guard let bytes = periods[slot] else { return nil }
+        return try PeriodTally.decode(bytes, with: JSONReader())
+    }
+
     mutating func enter(_ batch: ReceiptBatch) throws {
         for (sheet, finished) in batch.finishedLines {
             var bytes: [UInt8] = []
@@ -143,5 +149,6 @@ struct MemoryRows: StoredReceiptRows {
             lines[sheet] = bytes
         }
         for (key, tally) in batch.tallies { tallies[key] = tally.encoded() }
+        for (slot, period) in batch.periods { periods[slot] = period.encoded() }
     }
 }

@@ -16,7 +16,7 @@ CONSOLE = GATEWAY
 PICTURES = sys.argv[1]
 LIMIT = 60
 # Messages that the browser logs for refusals that a proof causes on purpose.
-REFUSED = ("status of 422", "status of 401", "status of 403")
+REFUSED = ("status of 422", "status of 401", "status of 403", "status of 409")
 failures = []
 
 

@@ -77,7 +77,8 @@ class Proxy:
         return found and (200, [("Content-Type", "application/json")], json.dumps(found).encode())
 
     def file(self, path):
-        if not self.folder or not path.startswith("/console") or path.startswith("/console/session"):
+        path = path.split("?")[0]
+        if not self.folder or not path.startswith("/console") or path == "/console/session":
             return None
         name = path.removeprefix("/console").strip("/") or "index.html"
         try:

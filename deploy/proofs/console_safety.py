@@ -217,19 +217,42 @@ def step_6_fixed_order(browser):
 
 def step_7_figures(browser):
     made = browser.driver.execute_async_script("""const done = arguments[arguments.length - 1];
-        Promise.all([import('/console/rates.js'), import('/console/troubles.js')]).then(([{PushRate}, {BehindSince, troubles}]) => {
-          const rate = new PushRate();
-          const send = (number) => ({sendId: `s${number}`, acceptedAt: number, report: {pushed: 10}});
-          const list = (end) => Array.from({length: 50}, (_, index) => send(end - index));
-          rate.add(0, list(100));
-          rate.add(1000, list(130));
-          const behind = new BehindSince();
+        Promise.all([import('/console/series.js'), import('/console/troubles.js')]).then(([{pushRate, recentCounts}, {BehindSince, troubles}]) => {
           const now = Date.now();
+          const end = now - now % 10000 + 10000;
+          // The period that has begun does not count, and the six before it are the last minute.
+          const items = Array.from({length: 8}, (_, index) => ({at: end - 10000 * (index + 1), accepted: 500, rejected: 100, superseded: 900}));
+          const series = {to: end, periodMilliseconds: 10000, items};
           const group = (lastAt) => ({groupId: 'g', newest: {}, running: 100, onNewest: 10, share: 0.1, lastAt});
-          for (let at = now - 40000; at <= now; at += 1000) behind.took([group(at)], at);
-          done([rate.newest, troubles({groups: [group(now)], behind, fleet: null}).length]);
+          const behind = new BehindSince();
+          for (let at = now - 40000; at <= now; at += 1000) behind.took([group(at)], [], at);
+          const fresh = new BehindSince();
+          fresh.took([group(now)], [{groupId: 'g', since: now - 90000}], now);
+          done([pushRate(series), recentCounts(series, 10).filter(Boolean).length, troubles({groups: [group(now)], behind, fleet: null}).length,
+            troubles({groups: [group(now)], behind: fresh, fleet: null}).length, troubles({groups: [], behind, failures: {BadTopic: 3}, fleet: null}).length]);
         }, (error) => done(String(error)))""")
-    check(made == [300, 1], f"7: new sends do not hide pushes, and sends do not hide phones that stay behind: {made}")
+    check(made == [60, 7, 1, 1, 1], f"7: the rate is that of the last minute, and sends do not hide phones that stay behind: {made}")
+    browser.open("")
+    browser.wait("7: Now has three charts of the last 15 minutes", lambda: browser.run("return document.querySelectorAll('main svg.chart.small').length") == 3)
+    browser.wait("7: the charts show pushes", lambda: browser.run("return document.querySelectorAll('main svg.chart.small rect.mark').length") > 0)
+    asked = api("GET", "/v1/series?range=15m")
+    pushed = sum(one.get("accepted", 0) for one in asked["items"])
+    check(pushed >= 944 * 4, f"7: the series has all pushes of the last minutes: {pushed}")
+    browser.click(browser.find("input[name=series-range][value='24h']"))
+    browser.wait("7: Now has three charts of the last 24 hours", lambda: "one column for each 10 min" in browser.text() and browser.run("return document.querySelectorAll('main svg.chart.small').length") == 3)
+    browser.picture("safety-7-charts")
+    PROXY.canned[f"/v1/groups/{FINAL}"] = {"groupId": FINAL, "state": "live", "version": 1, "generation": 1, "updates": 0, "lastAt": 1, "startedAt": 1,
+                                           "running": 0, "onNewest": 944, "versions": []}
+    browser.open(f"groups/{FINAL}")
+    browser.wait("7: accepted pushes are not phones that show them", lambda: "APNs accepted the newest state for 944 phones, and no phone reports" in browser.text())
+    check("944 of 944" not in browser.text(), "7: it does not say 944 of 944")
+    del PROXY.canned[f"/v1/groups/{FINAL}"]
+    for number, (waiting, word) in enumerate([(944, "waiting for Allow"), (44, "done")]):
+        PROXY.canned[f"/v1/sends/r-7{number}"] = {"sendId": f"r-7{number}", "event": "start", "verdict": "planned", "isComplete": True, "targeted": 944, "expanded": 944,
+                                                  "report": {"pushed": 944, "accepted": 944, "toGo": 0, "waitingForAllow": waiting}}
+        browser.open(f"sends/r-7{number}")
+        browser.wait(f"7: a start that {waiting} phones do not report is: {word}", lambda word=word: verdict(browser)[1] == word)
+    browser.wait("7: a start that most phones report says how many wait", lambda: "44 phones report no running activity" in browser.text())
 
 
 def step_8_person(browser):

@@ -78,6 +78,8 @@ package struct ProgressRecord: JSONRecord, Hashable {
         package var endedRecipients = 0
         /// The recipient, if the send is for one recipient of a shared group. A cancel must name it again.
         package var recipient: Recipient?
+        /// Nil in the records of versions without it.
+        package var outline: SendOutline?
 
         package init(_ verdict: PlannerVerdict, version: Int64 = 0, generation: Int64 = 0, laneCount: Int = 0)
         {
@@ -126,6 +128,12 @@ package struct ProgressRecord: JSONRecord, Hashable {
             writer.field("findings", plannerPart.findings.isEmpty ? nil : plannerPart.findings)
             writer.field("ended", plannerPart.endedRecipients == 0 ? nil : plannerPart.endedRecipients)
             writer.field("recipient", plannerPart.recipient)
+            if let outline = plannerPart.outline {
+                writer.name("outline")
+                writer.beginObject()
+                outline.write(to: &writer)
+                writer.endObject()
+            }
         case .lanes(let numbers, let tally):
             writer.name("ofLanes")
             writer.beginArray()
@@ -156,6 +164,7 @@ package struct ProgressRecord: JSONRecord, Hashable {
             plannerPart.findings = record["findings"].optional?.strings(countMax: Self.findingsMax) ?? []
             plannerPart.endedRecipients = record["ended"].optional?.int(in: 0...Audience.namesMax) ?? 0
             plannerPart.recipient = record["recipient"].optional?.recipient()
+            plannerPart.outline = (record["outline"].optional?.object()).map(SendOutline.init(from:))
             part = .planner(plannerPart)
         }
         self.init(

@@ -52,6 +52,8 @@ package struct Send: JSONRecord, Hashable {
     package var ifVersion: Int64?
     /// The id of the HTTP request that made the send, for people who compare logs.
     package var requestID: String?
+    /// The id of the API key that made the send, or the name of the operator.
+    package var author: String?
     /// Nil if no request waits for the planner's reply.
     package var replyTo: ReplyAddress?
 
@@ -98,6 +100,7 @@ package struct Send: JSONRecord, Hashable {
         writer.field("generation", generation)
         writer.field("ifVersion", ifVersion)
         writer.field("requestId", requestID)
+        writer.field("author", author)
         writer.field("replyTo", replyTo)
     }
 
@@ -120,6 +123,7 @@ package struct Send: JSONRecord, Hashable {
         generation = record["generation"].optional?.version()
         ifVersion = record["ifVersion"].optional?.version()
         requestID = record["requestId"].optional?.name()
+        author = record["author"].optional?.name()
         replyTo = record["replyTo"].optional?.replyAddress()
         if !record["audience"].isMissing, let problem { record["audience"].report(problem) }
     }

@@ -9,6 +9,8 @@ package struct SendProgress: Sendable {
     /// The recipient, if the send is for one recipient of a shared group. A cancel must name it.
     package private(set) var recipient: Recipient?
     package private(set) var plannerPart: ProgressRecord.PlannerPart?
+    /// The content, the audience and the author. Nil before the planner's verdict, and for a send of an older version.
+    package private(set) var outline: SendOutline?
     package private(set) var laneTallies: [Int: LaneTally] = [:]
     /// The number of other bodies with the same idempotency key, which were not carried out.
     package private(set) var conflictCount = 0
@@ -34,6 +36,7 @@ package struct SendProgress: Sendable {
         acceptedAt = send.acceptedAt
         isDryRun = send.isDryRun
         requestID = send.requestID
+        outline = SendOutline(of: send)
         self.dueAt = dueAt
     }
 
@@ -70,6 +73,7 @@ package struct SendProgress: Sendable {
         }
         var part = part
         recipient = part.recipient ?? recipient
+        outline = part.outline ?? outline
         // A send keeps the values that it was planned with, whether its cancel stops it or not.
         if part.verdict == .stopping || part.verdict == .cancelRefused, let plannerPart,
             plannerPart.verdict.isCarriedOut

@@ -9,6 +9,9 @@ static const unsigned char api_js[] = {
 static const unsigned char app_js[] = {
 #embed "web/app.js"
 };
+static const unsigned char apppage_js[] = {
+#embed "web/apppage.js"
+};
 static const unsigned char audit_js[] = {
 #embed "web/audit.js"
 };
@@ -48,6 +51,9 @@ static const unsigned char drafts_js[] = {
 static const unsigned char events_js[] = {
 #embed "web/events.js"
 };
+static const unsigned char failedphones_js[] = {
+#embed "web/failedphones.js"
+};
 static const unsigned char fleet_js[] = {
 #embed "web/fleet.js"
 };
@@ -78,11 +84,17 @@ static const unsigned char icon_svg[] = {
 static const unsigned char index_html[] = {
 #embed "web/index.html"
 };
+static const unsigned char keys_js[] = {
+#embed "web/keys.js"
+};
 static const unsigned char layout_js[] = {
 #embed "web/layout.js"
 };
 static const unsigned char letters_js[] = {
 #embed "web/letters.js"
+};
+static const unsigned char lockscreens_js[] = {
+#embed "web/lockscreens.js"
 };
 static const unsigned char login_js[] = {
 #embed "web/login.js"
@@ -120,9 +132,6 @@ static const unsigned char preview_js[] = {
 static const unsigned char problems_js[] = {
 #embed "web/problems.js"
 };
-static const unsigned char rates_js[] = {
-#embed "web/rates.js"
-};
 static const unsigned char report_js[] = {
 #embed "web/report.js"
 };
@@ -131,6 +140,15 @@ static const unsigned char router_js[] = {
 };
 static const unsigned char schedules_js[] = {
 #embed "web/schedules.js"
+};
+static const unsigned char schemaexample_js[] = {
+#embed "web/schemaexample.js"
+};
+static const unsigned char segments_js[] = {
+#embed "web/segments.js"
+};
+static const unsigned char sendcolumns_js[] = {
+#embed "web/sendcolumns.js"
 };
 static const unsigned char senddialog_js[] = {
 #embed "web/senddialog.js"
@@ -144,6 +162,12 @@ static const unsigned char sends_js[] = {
 static const unsigned char sendwords_js[] = {
 #embed "web/sendwords.js"
 };
+static const unsigned char series_js[] = {
+#embed "web/series.js"
+};
+static const unsigned char seriescard_js[] = {
+#embed "web/seriescard.js"
+};
 static const unsigned char session_js[] = {
 #embed "web/session.js"
 };
@@ -152,6 +176,9 @@ static const unsigned char shell_js[] = {
 };
 static const unsigned char style_css[] = {
 #embed "web/style.css"
+};
+static const unsigned char timecharts_js[] = {
+#embed "web/timecharts.js"
 };
 static const unsigned char trial_js[] = {
 #embed "web/trial.js"
@@ -162,8 +189,20 @@ static const unsigned char trialresult_js[] = {
 static const unsigned char troubles_js[] = {
 #embed "web/troubles.js"
 };
+static const unsigned char typeform_js[] = {
+#embed "web/typeform.js"
+};
+static const unsigned char typelayouts_js[] = {
+#embed "web/typelayouts.js"
+};
+static const unsigned char types_js[] = {
+#embed "web/types.js"
+};
 static const unsigned char unsent_js[] = {
 #embed "web/unsent.js"
+};
+static const unsigned char webhooks_js[] = {
+#embed "web/webhooks.js"
 };
 static const unsigned char words_js[] = {
 #embed "web/words.js"
@@ -174,6 +213,7 @@ static const unsigned char words_js[] = {
 const struct console_file console_files[] = {
     FILE("api.js", api_js),
     FILE("app.js", app_js),
+    FILE("apppage.js", apppage_js),
     FILE("audit.js", audit_js),
     FILE("away.js", away_js),
     FILE("charts.js", charts_js),
@@ -187,6 +227,7 @@ const struct console_file console_files[] = {
     FILE("difference.js", difference_js),
     FILE("drafts.js", drafts_js),
     FILE("events.js", events_js),
+    FILE("failedphones.js", failedphones_js),
     FILE("fleet.js", fleet_js),
     FILE("form.js", form_js),
     FILE("format.js", format_js),
@@ -197,8 +238,10 @@ const struct console_file console_files[] = {
     FILE("h.js", h_js),
     FILE("icon.svg", icon_svg),
     FILE("index.html", index_html),
+    FILE("keys.js", keys_js),
     FILE("layout.js", layout_js),
     FILE("letters.js", letters_js),
+    FILE("lockscreens.js", lockscreens_js),
     FILE("login.js", login_js),
     FILE("match.js", match_js),
     FILE("now.js", now_js),
@@ -211,21 +254,30 @@ const struct console_file console_files[] = {
     FILE("poll.js", poll_js),
     FILE("preview.js", preview_js),
     FILE("problems.js", problems_js),
-    FILE("rates.js", rates_js),
     FILE("report.js", report_js),
     FILE("router.js", router_js),
     FILE("schedules.js", schedules_js),
+    FILE("schemaexample.js", schemaexample_js),
+    FILE("segments.js", segments_js),
+    FILE("sendcolumns.js", sendcolumns_js),
     FILE("senddialog.js", senddialog_js),
     FILE("sendform.js", sendform_js),
     FILE("sends.js", sends_js),
     FILE("sendwords.js", sendwords_js),
+    FILE("series.js", series_js),
+    FILE("seriescard.js", seriescard_js),
     FILE("session.js", session_js),
     FILE("shell.js", shell_js),
     FILE("style.css", style_css),
+    FILE("timecharts.js", timecharts_js),
     FILE("trial.js", trial_js),
     FILE("trialresult.js", trialresult_js),
     FILE("troubles.js", troubles_js),
+    FILE("typeform.js", typeform_js),
+    FILE("typelayouts.js", typelayouts_js),
+    FILE("types.js", types_js),
     FILE("unsent.js", unsent_js),
+    FILE("webhooks.js", webhooks_js),
     FILE("words.js", words_js),
 };
 const size_t console_files_count = sizeof console_files / sizeof console_files[0];

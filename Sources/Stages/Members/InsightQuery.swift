@@ -16,6 +16,10 @@ package struct InsightQuery: JSONRecord, Hashable {
         /// The time of acceptance of a send, for the gateway's search. No person asks it.
         case locate
         case sends
+        /// The failed pushes of one send.
+        case failures
+        /// Throughput, latency and freshness over time.
+        case series
         case groups
         case group
         case timeline

@@ -15,7 +15,7 @@ struct ConsoleServiceTests {
         let cookie: String
         let token: String
 
-        var headers: [String] { ["Cookie: flotilla_session=\(cookie)", "flotilla-console: \(token)"] }
+        var headers: [String] { ["Cookie: flotilla_session.shop=\(cookie)", "flotilla-console: \(token)"] }
     }
 
     private func logIn(_ bench: GatewayBench, as key: String) async throws -> Browser {
@@ -24,7 +24,7 @@ struct ConsoleServiceTests {
         let line = try #require(answer.header("set-cookie"))
         #expect(line.contains("HttpOnly") && line.contains("SameSite=Strict") && line.contains("Path=/"))
         #expect(answer.header("cache-control") == "no-store")
-        let cookie = try #require(line.split(separator: ";").first?.dropFirst("flotilla_session=".count))
+        let cookie = try #require(line.split(separator: ";").first?.dropFirst("flotilla_session.shop=".count))
         return Browser(cookie: String(cookie), token: try answer.member("token"))
     }
 
@@ -58,7 +58,7 @@ struct ConsoleServiceTests {
                 == 403)
 
         // Try the cookie alone, and calls that the browser marks as cross-site.
-        let cookieOnly = ["Cookie: flotilla_session=\(sending.cookie)"]
+        let cookieOnly = ["Cookie: flotilla_session.shop=\(sending.cookie)"]
         let forged = try await bench.call("POST", "/v1/sends", body: start, key: nil, headers: cookieOnly)
         #expect(forged.status == 403 && forged.code == "session_foreign")
         #expect(try await bench.call("GET", "/v1/segments", key: nil, headers: cookieOnly).status == 403)
@@ -93,6 +93,45 @@ struct ConsoleServiceTests {
         _ = _cluster
     }
 
+    @Test func `a browser has sessions of several apps, and logs out of one of them`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+            sealingKeys: try ConsoleSessionTests.keys())
+        try await bench.startAndWait()
+        var cookies: [String] = []
+        var tokens: [String: String] = [:]
+        for app in ["shop", "bank"] {
+            let answer = try await bench.call("POST", "/console/session", key: "\(app)/read")
+            cookies.append(String(try #require(answer.header("set-cookie")?.split(separator: ";").first)))
+            tokens[app] = try answer.member("token")
+        }
+        let cookie = "Cookie: \(cookies.joined(separator: "; "))"
+        func session(of app: String) async throws -> HTTPAnswer {
+            try await bench.call("GET", "/console/session?app=\(app)", key: nil, headers: [cookie])
+        }
+        for (app, other) in [("shop", "bank"), ("bank", "shop")] {
+            let answer = try await session(of: app)
+            #expect(answer.body.hasPrefix(#"{"app":"\#(app)""#), "\(answer.body)")
+            #expect(answer.body.contains(#""others":[{"app":"\#(other)""#), "\(answer.body)")
+            #expect(answer.body.contains(try #require(tokens[other])))
+            let headers = [cookie, "flotilla-console: \(try #require(tokens[app]))"]
+            let types = try await bench.call("GET", "/v1/segments", key: nil, headers: headers)
+            #expect(types.status == 200)
+        }
+        #expect(try await session(of: "unknown").body.contains("others"), "any session will do")
+        let headers = [cookie, "flotilla-console: \(try #require(tokens["bank"]))"]
+        let loggedOut = try await bench.call("DELETE", "/console/session", key: nil, headers: headers)
+        let line = try #require(loggedOut.header("set-cookie"))
+        #expect(line.hasPrefix("flotilla_session.bank=; ") && line.contains("Max-Age=0"), "\(line)")
+
+        // A session under the name of another app is not shown as that app's.
+        let moved = cookies[0].replacing("flotilla_session.shop", with: "flotilla_session.bank")
+        let answer = try await bench.call(
+            "GET", "/console/session", key: nil, headers: ["Cookie: \(moved)"])
+        #expect(answer.code == "session_ended", "\(answer.body)")
+        await bench.stop()
+        _ = _cluster
+    }
+
     @Test func `log-in needs a suitable key, and it needs sealing keys`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster(
             sealingKeys: try ConsoleSessionTests.keys())
@@ -102,7 +141,7 @@ struct ConsoleServiceTests {
         #expect(try await bench.call("POST", "/console/session", key: "nonsense").status == 401)
         #expect(try await bench.call("POST", "/console/session", key: nil).status == 401)
         let forged = [
-            "Cookie: flotilla_session=s1.AAAA", "flotilla-console: \(SessionSeal.token(for: "s1.AAAA"))",
+            "Cookie: flotilla_session.shop=s1.AAAA", "flotilla-console: \(SessionSeal.token(for: "s1.AAAA"))",
         ]
         #expect(
             try await bench.call("GET", "/v1/segments", key: nil, headers: forged).code == "session_ended")

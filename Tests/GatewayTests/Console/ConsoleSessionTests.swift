@@ -79,16 +79,40 @@ struct ConsoleSessionTests {
 
     @Test(
         arguments: [
-            (["flotilla_session=abc"], "abc"), (["a=1; flotilla_session=abc; b=2"], "abc"),
-            (["a=1", "flotilla_session=abc"], "abc"), ([], nil), (["flotilla_sessions=abc"], nil),
-            (["flotilla_session=abc; flotilla_session=def"], nil),
-            (["flotilla_session=abc", "flotilla_session=abc"], nil), (["flotilla_session="], nil),
-            (["flotilla_session=" + String(repeating: "a", count: 513)], nil),
-        ] as [([String], String?)])
-    func `only a single cookie of the name counts`(lines: [String], value: String?) {
+            (["flotilla_session.shop=abc"], ["shop abc"]),
+            (["a=1; flotilla_session.shop=abc; b=2"], ["shop abc"]),
+            (["a=1", "flotilla_session.shop=abc"], ["shop abc"]), ([], []),
+            (["flotilla_sessions.shop=abc"], []),
+            (["flotilla_session.shop=abc; flotilla_session.bank=def"], ["shop abc", "bank def"]),
+            (["flotilla_session.shop=abc; flotilla_session.shop=def; flotilla_session.bank=g"], ["bank g"]),
+            (["flotilla_session.shop=abc", "flotilla_session.shop=abc"], []),
+            (["flotilla_session.shop="], []),
+            (["flotilla_session.=abc"], []), (["flotilla_session.sh/op=abc"], []),
+            (["flotilla_session.shop=" + String(repeating: "a", count: 513)], []),
+        ] as [([String], [String])])
+    func `each app has a single cookie`(lines: [String], expected: [String]) {
         var headers: HTTPHeaders = [:]
         for line in lines { headers.add("Cookie", value: line) }
-        #expect(SessionCookie.value(in: headers) == value)
+        #expect(SessionCookie.all(in: headers).map { "\($0.app) \($0.value)" } == expected)
+    }
+
+    @Test func `more sessions than a browser may have are ignored`() {
+        let pairs = (0..<30).map { "flotilla_session.app\($0)=v" }
+        let headers: HTTPHeaders = ["Cookie": pairs.joined(separator: "; ")]
+        #expect(SessionCookie.all(in: headers).count == SessionCookie.sessionsMax)
+    }
+
+    @Test func `the token selects one of the browser's sessions`() throws {
+        let check = SessionCheck(seal: SessionSeal(keys: try Self.keys()))
+        let other = ConsoleSession(
+            of: APIKeyText.makeKey(app: "bank", role: .read, atMilliseconds: 0).record, startedAt: Self.start)
+        let cookies = try [session, other].map { try #require(check.seal.cookie(for: $0)) }
+        let line = "flotilla_session.shop=\(cookies[0]); flotilla_session.bank=\(cookies[1])"
+        for (cookie, expected) in zip(cookies, [session, other]) {
+            let headers: HTTPHeaders = ["Cookie": line, "Flotilla-Console": SessionSeal.token(for: cookie)]
+            #expect(check.verdict(on: headers, now: time(Self.start + 1)) == .session(expected))
+        }
+        #expect(check.verdict(on: ["Cookie": line], now: time(Self.start + 1)) == .fromAnotherSite)
     }
 
     @Test func `a call is accepted if it has the token and comes from the console's own pages`() throws {
@@ -96,7 +120,7 @@ struct ConsoleSessionTests {
         let cookie = try #require(check.seal.cookie(for: session))
         let token = SessionSeal.token(for: cookie)
         func verdict(_ more: [(String, String)]) -> SessionCheck.SessionVerdict {
-            var headers: HTTPHeaders = ["Cookie": "flotilla_session=\(cookie)"]
+            var headers: HTTPHeaders = ["Cookie": "flotilla_session.shop=\(cookie)"]
             for (name, value) in more { headers.add(name, value: value) }
             return check.verdict(on: headers, now: time(Self.start + 1))
         }
@@ -109,13 +133,15 @@ struct ConsoleSessionTests {
         }
         #expect(verdict([("Authorization", "Bearer x")]) == .none, "a key takes precedence over a cookie")
         let later = time(Self.start + ConsoleSession.lifetimeMilliseconds)
-        let headers: HTTPHeaders = ["Cookie": "flotilla_session=\(cookie)", "Flotilla-Console": token]
+        let headers: HTTPHeaders = ["Cookie": "flotilla_session.shop=\(cookie)", "Flotilla-Console": token]
         #expect(check.verdict(on: headers, now: later) == .ended)
     }
 
     @Test func `a cookie for a page with TLS is marked secure`() {
-        let line = SessionCookie.headerLine(value: "v", seconds: 60, isSecure: true)
-        #expect(line == "flotilla_session=v; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure")
-        #expect(!SessionCookie.headerLine(value: "v", seconds: 60, isSecure: false).contains("Secure"))
+        let cookie = SessionCookie(app: "shop", value: "v")
+        let line = cookie.headerLine(seconds: 60, isSecure: true)
+        #expect(
+            line == "flotilla_session.shop=v; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure")
+        #expect(!cookie.headerLine(seconds: 60, isSecure: false).contains("Secure"))
     }
 }

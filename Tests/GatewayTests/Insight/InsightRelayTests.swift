@@ -90,6 +90,7 @@ struct InsightRelayTests {
         #expect(try await get("/v1/events?limit=5001").field == "limit")
         #expect(try await get("/v1/events?cursor=x").field == "cursor")
         #expect(try await get("/v1/events", key: "shop/report").status == 403)
+        try await Self.expectSeriesAndFailures { try await get($0) }
         let (fleet, fleetOfApp) = try await (get("/v1/fleet", key: "shop/admin"), get("/v1/fleet"))
         #expect(fleet.status == 200 && fleet.body.contains(#""members":["#), "\(fleet)")
         #expect(
@@ -106,6 +107,25 @@ struct InsightRelayTests {
         }
         await bench.stop()
         _ = (_cluster, _directory)
+    }
+
+    /// Checks the calls about figures over time and about failed pushes, of an app without sends.
+    private static func expectSeriesAndFailures(get: (String) async throws -> HTTPAnswer) async throws {
+        let series = try await get("/v1/series?range=24h")
+        #expect(
+            series.status == 200 && series.body.hasPrefix(#"{"range":"24h","from":"#)
+                && series.body.contains(#""failuresOfLastHour":{}"#), "\(series)")
+        #expect(try await get("/v1/series?range=1h").field == "range")
+        #expect(try await get("/v1/series").body.contains(#""periodMilliseconds":10000"#))
+        let failures = try await get("/v1/sends/r-1/failures?reason=BadTopic")
+        #expect(failures.status == 200 && failures.body.hasPrefix(#"{"items":[]"#), "\(failures)")
+        let file = try await get("/v1/sends/r-1/failures?format=csv")
+        #expect(file.header("Content-Disposition") == #"attachment; filename="failures.csv""#, "\(file.head)")
+        #expect(file.body.hasPrefix("at,sendId,groupId,userId,") && file.header("Next-Cursor") == nil)
+        #expect(try await get("/v1/sends/r-1/failures?format=jsonl").field == "format")
+        #expect(try await get("/v1/sends?event=begin").field == "event")
+        #expect(
+            try await get("/v1/sends?text=match&result=failed&author=key").body.hasPrefix(#"{"items":[]"#))
     }
 
     /// Checks the pages of the events as CSV, and the events as JSON lines.

@@ -87,11 +87,10 @@ struct JudgedSends {
         case .askStage(let request): records = request.records(replyTo: nil)
         case .answer, .readCatalog, .changeCatalog: throw NotStored()
         }
-        guard records.count == 2 else { throw NotStored() }
-        // The first record is the entry of the audit log.
-        let sendRecord = records[1]
-        guard case .send(let send) = try SendRequest.decode(sendRecord.value ?? [], with: JSONReader()),
-            send.scopeKey?.bytes == sendRecord.key
+        // The record before the send is the entry of the audit log. A dry run has none.
+        guard let sendRecord = records.last,
+            case .send(let send) = try SendRequest.decode(sendRecord.value ?? [], with: JSONReader()),
+            records.count == (send.isDryRun ? 1 : 2), send.scopeKey?.bytes == sendRecord.key
         else { throw NotStored() }
         return send
     }

@@ -20,9 +20,9 @@ let token = null;
 export const onEnd = (listener) => listeners.add(listener);
 
 export function setToken(value) {
+  // Another session may belong to another app.
+  if (value !== token) known.clear();
   token = value;
-  // The next session may belong to another app.
-  if (!value) known.clear();
 }
 
 const limitMilliseconds = 40_000;

@@ -1,7 +1,7 @@
 // The entry point of the console. It shows one page at a time.
 
 import { onEnd } from "./api.js";
-import { forget, may, resume, session } from "./session.js";
+import { forget, may, otherSessions, resume, session, switchTo } from "./session.js";
 import { Router } from "./router.js";
 import { applyTheme, frame } from "./shell.js";
 import { loginPage } from "./login.js";
@@ -18,6 +18,11 @@ import events from "./events.js";
 import letters from "./letters.js";
 import fleet from "./fleet.js";
 import audit from "./audit.js";
+import { typePage, typesPage } from "./types.js";
+import segments from "./segments.js";
+import keys from "./keys.js";
+import webhooks from "./webhooks.js";
+import appPage from "./apppage.js";
 
 const router = new Router();
 router.add("/", now);
@@ -35,6 +40,12 @@ router.add("/events", events);
 router.add("/dead-letters", letters);
 router.add("/fleet", fleet);
 router.add("/audit", audit);
+router.add("/types", typesPage);
+router.add("/types/{name}", typePage);
+router.add("/segments", segments);
+router.add("/keys", keys);
+router.add("/webhooks", webhooks);
+router.add("/app", appPage);
 
 const root = document.body;
 let shown = null;
@@ -44,7 +55,7 @@ let endTimer = null;
 const nowhere = { title: "Not found", show: (place) => place.append(
   empty("There is no such page", "The address is not a page of the console.")) };
 const forbidden = { title: "Not for this key", show: (place) => place.append(
-  empty("This key may only read", "To send something, log in with a key of the role send.")) };
+  empty("This key may not open this page", "Log in with a key of a higher role: send to send, admin to change keys, webhooks and settings.")) };
 
 /** Leaves the page that is shown. A dialog belongs to its page. */
 function leavePage() {
@@ -72,8 +83,31 @@ function open() {
   }
 }
 
+/** Uses the session of another app. Its pages have other ids, so the console begins at Now. */
+function switched(app) {
+  switchTo(app);
+  history.replaceState(null, "", "#/");
+  enter();
+}
+
+/** Opens the log-in page for the key of another app. The session stays. */
+function added() {
+  const { app } = session;
+  leavePage();
+  clearTimeout(endTimer);
+  shown = null;
+  const entered = () => { history.replaceState(null, "", "#/"); enter(); };
+  loginPage(root, null, { entered, continued: (chosen) => (chosen === app ? enter() : switched(chosen)) }, app);
+}
+
+/** After a log-out the console goes on with the session of another app, if there is one. */
+function left() {
+  if (otherSessions.length) return switched(otherSessions[0].app);
+  exit();
+}
+
 function enter() {
-  shown = frame(root, () => exit());
+  shown = frame(root, { left, switched, added });
   clearTimeout(endTimer);
   // The timer also works while no page polls, so a reader who returns later sees why the session ended.
   endTimer = setTimeout(() => exit(ended), Math.min(2 ** 31 - 1, Math.max(0, session.endsAt - Date.now())));
@@ -87,7 +121,7 @@ function exit(said) {
   leavePage();
   shown = null;
   forget();
-  loginPage(root, said, enter);
+  loginPage(root, said, { entered: enter, continued: switched });
 }
 
 window.addEventListener("hashchange", () => {
@@ -106,7 +140,7 @@ onEnd((refusal) => {
 applyTheme();
 try {
   if (await resume()) enter();
-  else loginPage(root, null, enter);
+  else loginPage(root, null, { entered: enter, continued: switched });
 } catch (error) {
-  loginPage(root, error.code === "session_ended" ? ended : what(error), enter);
+  loginPage(root, error.code === "session_ended" ? ended : what(error), { entered: enter, continued: switched });
 }

@@ -21,7 +21,8 @@ const patterns = [
     s("rect", { width: 1.4, height: 4, fill: "var(--sheet)", "fill-opacity": 0.8 })),
 ];
 
-class Patterns {
+/** The patterns of one drawing. */
+export class Patterns {
   #prefix = `p${(drawings += 1)}-`;
   defs = s("defs", patterns.map((make, index) => make && make(this.#prefix + index)));
 
@@ -81,7 +82,8 @@ export function funnel(steps) {
   }));
 }
 
-function ticks(most) {
+/** The values of the lines of a grid, from 0 to at least `most`. */
+export function ticks(most) {
   const rough = most / 4;
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? power;

@@ -6,12 +6,12 @@ import { may } from "./session.js";
 import { poll } from "./poll.js";
 import { show } from "./patch.js";
 import { card, choice, during, empty, facts, figures, head, moment, table, tag } from "./parts.js";
-import { bar, columns, legend } from "./charts.js";
-import { count, counted, share } from "./format.js";
+import { columns, legend } from "./charts.js";
+import { count, share } from "./format.js";
 import { ask, to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
-import { sendColumns } from "./sends.js";
-import { isReal } from "./groupstate.js";
+import { sendColumns } from "./sendcolumns.js";
+import { freshnessBar, isReal } from "./groupstate.js";
 import { outcomeNames, outcomeSeries } from "./outcome.js";
 
 /** The state of a group. A mistyped group is not live: it has no start, and no phone has reported it. */
@@ -20,12 +20,6 @@ export function stateTag(group) {
   return isReal(group) ? tag("live", "live") : tag("warn", "no phones");
 }
 
-const onNewest = (group) => {
-  const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
-  return whole > 0 && bar("Phones on the newest version",
-    [{ name: "on the newest version", value: Math.min(group.onNewest ?? 0, whole), series: 0 }], whole);
-};
-
 const listColumns = [
   { title: "Group", kind: "name", cell: (group) => h("a", { href: toAsking({ user: group.userId }, "groups", group.groupId) }, group.groupId) },
   { title: "State", cell: stateTag },
@@ -33,7 +27,7 @@ const listColumns = [
   { title: "Updates", kind: "number", cell: (group) => count(group.updates) },
   { title: "Phones", kind: "number", cell: (group) => count(group.running) },
   { title: "On the newest", kind: "number", cell: (group) => share(group.share) },
-  { title: "", kind: "name", cell: onNewest },
+  { title: "", spoken: "Chart of the phones", kind: "name", cell: (group) => freshnessBar(group, { isShort: true }) },
   { title: "Last send", kind: "time", cell: (group) => moment(group.lastAt) },
 ];
 
@@ -116,13 +110,8 @@ function onePage(place, { parameters: { id }, asked }) {
     if (!group) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
     const { newest } = group;
     const versions = (group.versions ?? []).filter(({ dryRun }) => !dryRun);
-    const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
-    const on = Math.min(group.onNewest ?? 0, whole);
     show(body, ...said,
-      card("On the newest version", null, h("div.in", whole > 0
-        ? bar("Phones on the newest version", [{ name: "on the newest version", value: on, series: 0 }], whole,
-          [h("span", h("b", count(on)), ` of ${counted(whole, "phone")}`), h("b", share(group.share ?? on / whole))])
-        : h("p.note", "No phone has reported a running activity."))),
+      card("On the newest version", null, h("div.in", freshnessBar(group))),
       figures([["Activities running", count(group.running)], ["Updates", count(group.updates)],
         ["Started", moment(group.startedAt)],
         group.endedAt && ["Ended", moment(group.endedAt)], group.endDate && ["Ends", moment(group.endDate)]]),

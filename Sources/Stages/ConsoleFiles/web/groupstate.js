@@ -1,7 +1,10 @@
 // The newest state of a group. A form keeps the state that it is based on. If the group has moved on since, the form
 // must not be sent, because it would put an older state over a newer one. The planner decides that.
 
+import { h } from "./h.js";
 import { get, segment } from "./api.js";
+import { bar } from "./charts.js";
+import { count, counted, share } from "./format.js";
 
 /** A group as a form sees it. `isKnown` is false if nothing was sent to the group and no phone has reported it. */
 export async function groupState(id, signal) {
@@ -16,6 +19,24 @@ export async function groupState(id, signal) {
     if (error.status === 404) return { id, isKnown: false };
     throw error;
   }
+}
+
+/**
+ * The share of phones with the newest state. The phones are those that report a running activity. What APNs accepted says
+ * nothing about them.
+ */
+export function freshnessBar(group, { isShort = false } = {}) {
+  const { running = 0, onNewest = 0 } = group;
+  const on = Math.min(onNewest, running);
+  if (running > 0) {
+    return bar("Phones on the newest version", [{ name: "on the newest version", value: on, series: 0 }], running,
+      !isShort && [h("span", h("b", count(on)), ` of ${counted(running, "phone")} on the newest version`), h("b", share(group.share ?? on / running))]);
+  }
+  if (isShort) return null;
+  if (onNewest > 0) {
+    return h("p.note", `APNs accepted the newest state for ${counted(onNewest, "phone")}, and no phone reports a running activity: people have not allowed it yet, have dismissed it, or the app does not report it.`);
+  }
+  return h("p.note", isReal(group) ? "No phone has reported a running activity yet." : "This group has no start and no phones. Its name may be mistyped.");
 }
 
 /** Whether a group has a start or a phone. A mistyped name has neither. */

@@ -97,11 +97,11 @@ function page(place, { asked }) {
     { title: "Letters", kind: "number", cell: (row) => count(row.letters) },
     { title: "Pushes", kind: "number", cell: pushes },
     { title: "Last", kind: "time", cell: (row) => moment(row.last) },
-    may("admin") && { title: "", cell: ({ stage, reason, state }) => (state === "open" || state === "in_doubt") && buttons(() => ({ stage, reason, since: filter().since })) },
+    may("admin") && { title: "", spoken: "Actions", cell: ({ stage, reason, state }) => (state === "open" || state === "in_doubt") && buttons(() => ({ stage, reason, since: filter().since })) },
   ].filter(Boolean);
 
   const letterColumns = [
-    may("admin") && { title: "", cell: ({ letter, state }) => state === "open" && h("input", { type: "checkbox", checked: chosen.has(letter), "aria-label": `Choose ${letter}`,
+    may("admin") && { title: "", spoken: "Chosen", cell: ({ letter, state }) => state === "open" && h("input", { type: "checkbox", checked: chosen.has(letter), "aria-label": `Choose ${letter}`,
       onchange: (event) => { if (event.target.checked) chosen.add(letter); else chosen.delete(letter); draw(); } }) },
     { title: "Letter", cell: ({ letter }) => h("button.small", { type: "button", onclick: () => open(letter) }, letter) },
     { title: "Written", kind: "time", cell: ({ at }) => moment(at) },

@@ -2,12 +2,16 @@
 
 import { h } from "./h.js";
 import { coded, during, field, notice } from "./parts.js";
-import { logIn } from "./session.js";
+import { logIn, otherSessions } from "./session.js";
 import { what } from "./away.js";
 import { show } from "./patch.js";
 
-/** @param said the reason why the session ended, if there was one. */
-export function loginPage(root, said, then) {
+/**
+ * @param said the reason why the session ended, if there was one.
+ * @param on `{entered, continued}`: the reader has logged in, or goes on with the session of an app.
+ * @param current the app of the session that is still valid, if the reader logs in to another app.
+ */
+export function loginPage(root, said, { entered, continued }, current) {
   const key = h("input", {
     type: "password", name: "key", autocomplete: "current-password", required: true, spellcheck: "false",
     placeholder: "flotilla_…", autocapitalize: "none",
@@ -20,7 +24,7 @@ export function loginPage(root, said, then) {
       try {
         await during(button, () => logIn(key.value.trim()));
         key.value = "";
-        then();
+        entered();
       } catch (error) {
         show(told, notice("bad", error.code === "key_forbidden"
           ? "This key may only report. Use a key with the role read, send or admin."
@@ -30,10 +34,12 @@ export function loginPage(root, said, then) {
       }
     },
   },
-    h("span.brand", h("img", { src: "/console/icon.svg", alt: "" }), "Flotilla"),
+    h("h1.brand", h("img", { src: "/console/icon.svg", alt: "" }), "Flotilla"),
     told,
     field("API key", key, { hint: "Create a key with `flotilla keys create APP --role read`. The key's role decides what you may do here." }),
-    button);
+    button,
+    [current, ...otherSessions.map(({ app }) => app)].filter(Boolean).map((app) =>
+      h("button", { type: "button", onclick: () => continued(app) }, `Continue with ${app}`)));
   root.replaceChildren(h("main.door", form));
   document.title = "Log in – Flotilla";
   key.focus();

@@ -1,34 +1,17 @@
 // The buttons of a live card: one step of the score, and "put back" for a minute after it.
 
 import { h } from "./h.js";
-import { get, segment } from "./api.js";
 import { discardDraft, drafts, saveDraft } from "./drafts.js";
 import { freshKey, lookUp } from "./deliver.js";
-import { layoutOf, schemaOfState, stateWords, steps } from "./layout.js";
+import { stateWords, steps } from "./layout.js";
 import { SendDialog } from "./senddialog.js";
-import { session } from "./session.js";
+import { layoutFor } from "./typelayouts.js";
 
 const undoMilliseconds = 60_000;
 const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
 
-/** The activity types. Each type is read once. */
-const types = new Map();
-
-function typeOf(name) {
-  // Another log-in may belong to another app.
-  const key = `${session.app} ${name}`;
-  if (!types.has(key)) {
-    types.set(key, null);
-    get(`/v1/activity-types/${segment(name)}`).then((type) => types.set(key, type), () => types.delete(key));
-  }
-  return types.get(key);
-}
-
 /** The layout of a live group. */
-export function layoutOfGroup(group) {
-  const type = group.attributesType ? typeOf(group.attributesType) : null;
-  return layoutOf(type?.contentStateSchema ?? schemaOfState(group.newest?.contentState), type?.layout);
-}
+export const layoutOfGroup = (group) => layoutFor(group.attributesType, group.newest?.contentState);
 
 /** The sends of this page that can be put back, by group. */
 export class Match {

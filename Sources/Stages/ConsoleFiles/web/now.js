@@ -6,20 +6,20 @@ import { may } from "./session.js";
 import { poll } from "./poll.js";
 import { show } from "./patch.js";
 import { card, coded, empty, figures, head, moment, notice } from "./parts.js";
-import { bar, line } from "./charts.js";
-import { count, counted, share } from "./format.js";
+import { line } from "./charts.js";
+import { count, share } from "./format.js";
 import { to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
-import { isReal } from "./groupstate.js";
+import { freshnessBar, isReal } from "./groupstate.js";
 import { stateWords } from "./layout.js";
 import { stateTag } from "./groups.js";
 import { BehindSince, troubles } from "./troubles.js";
-import { failuresOfTheHour, PushRate } from "./rates.js";
+import { pushRate, recentCounts } from "./series.js";
+import { SeriesCard } from "./seriescard.js";
 import { layoutOfGroup, Match } from "./match.js";
 
 /** The pauses between two polls of each part, in milliseconds. The groups are small and change most. */
-const pauses = { sends: 5000, fleet: 5000, failures: 60_000 };
-const sendsRead = 200;
+const pauses = { fleet: 5000, series: 5000 };
 
 /** Keeps the cards in their places: by the start of the group, and an ended group stays until the page is left. */
 class CardOrder {
@@ -37,8 +37,6 @@ class CardOrder {
 
 function groupCard(group, match) {
   const { newest } = group;
-  const whole = Math.max(group.running ?? 0, group.onNewest ?? 0);
-  const on = Math.min(group.onNewest ?? 0, whole);
   const mayAct = may("send") && group.state === "live";
   const address = (event) => toAsking({ event, group: group.groupId, type: group.attributesType }, "compose");
   return h("article.card.group", { "data-key": group.key },
@@ -47,12 +45,7 @@ function groupCard(group, match) {
       stateTag(group)),
     newest?.contentState !== undefined && h("p.score", stateWords(layoutOfGroup(group), newest.contentState)),
     newest?.contentState !== undefined && h("details", h("summary", "Whole state"), h("pre.state", JSON.stringify(newest.contentState, null, 1))),
-    whole > 0
-      ? bar("Phones on the newest version",
-        [{ name: "on the newest version", value: on, series: 0 }], whole,
-        [h("span", h("b", count(on)), ` of ${counted(whole, "phone")} on the newest version`), h("b", share(group.share ?? on / whole))])
-      : h("p.note", isReal(group) ? "No phone has reported a running activity yet."
-        : "This group has no start and no phones. Its name may be mistyped."),
+    freshnessBar(group),
     h("p.note",
       group.attributesType ? `${group.attributesType} · ` : "",
       newest ? `${newest.event} ` : "", "sent ", moment(group.lastAt),
@@ -72,38 +65,36 @@ const orBefore = (promise, before) => promise.catch((error) => {
 /** Reads the parts of the page, each after its own pause. */
 class Reader {
   #readAt = {};
-  #parts = { sends: { sends: [] }, fleet: null, failures: undefined };
-  rate = new PushRate();
+  #parts = { fleet: null, series: null };
 
   async #part(name, read) {
     if (Date.now() - (this.#readAt[name] ?? 0) < pauses[name]) return;
     this.#readAt[name] = Date.now();
     this.#parts[name] = await orBefore(read(), this.#parts[name]);
-    if (name === "sends") this.rate.add(Date.now(), this.#parts.sends.items);
   }
 
   async read(signal) {
     const [groups] = await Promise.all([
       get("/v1/groups?state=live&limit=100", signal),
-      this.#part("sends", () => get(`/v1/sends?limit=${sendsRead}`, signal)),
       this.#part("fleet", () => get("/v1/fleet", signal)),
-      this.#part("failures", () => failuresOfTheHour(signal)),
+      this.#part("series", () => get("/v1/series?range=15m", signal)),
     ]);
-    return { groups, fleet: this.#parts.fleet, failures: this.#parts.failures };
+    return { groups, ...this.#parts };
   }
 }
 
-function figuresOf(groups, isPartial, rate, problems) {
+function figuresOf(groups, isPartial, series, problems) {
   const phones = groups.reduce((sum, group) => sum + (group.running ?? 0), 0);
   const on = groups.reduce((sum, group) => sum + Math.min(group.onNewest ?? 0, group.running ?? 0), 0);
+  const rate = pushRate(series);
   const atLeast = (text, is) => (is ? `≥ ${text}` : text);
   return figures([
     ["Problems", problems ? h("button.small", { type: "button", onclick: () => document.getElementById("problems").scrollIntoView() }, `${problems}, show`) : "none"],
     ["Live groups", atLeast(count(groups.length), isPartial)],
     ["Phones in live groups", atLeast(count(phones), isPartial)],
     ["On the newest version", phones ? share(on / phones) : "–", phones ? `${count(on)} phones` : ""],
-    ["Pushes per second", rate.newest === undefined ? "–" : atLeast(count(Math.round(rate.newest)), rate.isLowerBound),
-      rate.values.length > 1 && line("Pushes per second over the last polls", rate.values)],
+    ["Pushes per second", rate === undefined ? "–" : rate > 0 && rate < 10 ? rate.toFixed(1) : count(rate),
+      ["in the last minute", recentCounts(series).some(Boolean) && line("Pushes of the last five minutes", recentCounts(series))]],
   ]);
 }
 
@@ -112,6 +103,7 @@ function page(place) {
   const reader = new Reader();
   const order = new CardOrder();
   const behind = new BehindSince();
+  const charts = new SeriesCard();
   const end = new AbortController();
   let last = null;
   let said = null;
@@ -126,18 +118,18 @@ function page(place) {
   place.append(
     head("Now", { sub: "The live groups, and the share of phones with the newest state.",
       actions: may("send") && h("a.button.main", { href: "#/compose" }, "Compose") }),
-    body, toast);
+    body, charts.element, toast);
 
   function draw() {
     const notices = freshness.notices();
     show(toast, said?.cloneNode(true));
     if (!last) return show(body, ...notices, notices.length ? null : h("p.note", "Looking …"));
-    const { groups, isPartial, failures, fleet } = last;
-    const list = troubles({ groups, behind, failures, fleet });
+    const { groups, isPartial, series, fleet } = last;
+    const list = troubles({ groups, behind, failures: series?.failuresOfLastHour, fleet });
     const cards = order.cards(groups);
     show(body,
       ...notices,
-      figuresOf(groups.filter(isReal), isPartial, reader.rate, list.length),
+      figuresOf(groups.filter(isReal), isPartial, series, list.length),
       cards.length
         ? h("div.groups", cards.map((group) => groupCard(group, match)))
         : card("Live groups", null, empty("No group is live",
@@ -148,15 +140,16 @@ function page(place) {
         : !notices.length && notice("good", "No problems are known."));
   }
 
-  const stop = poll((signal) => reader.read(signal), ({ groups, fleet, failures }) => {
+  const stop = poll((signal) => reader.read(signal), ({ groups, fleet, series }) => {
     freshness.took(groups);
-    behind.took(groups.items);
-    last = { groups: groups.items, isPartial: groups.next !== undefined, fleet, failures };
+    behind.took(groups.items, series?.behind);
+    last = { groups: groups.items, isPartial: groups.next !== undefined, fleet, series };
+    charts.took(series);
     draw();
   }, (error) => { freshness.failed(error); draw(); });
   draw();
   match.lookUpPending().catch((error) => { if (!end.signal.aborted) { said = notice("bad", coded(what(error))); draw(); } });
-  return () => { end.abort(); stop(); };
+  return () => { end.abort(); charts.stop(); stop(); };
 }
 
 export default { title: "Now", show: page };

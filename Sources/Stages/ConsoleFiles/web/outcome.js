@@ -13,14 +13,18 @@ const settleMilliseconds = 10_000;
 const pushes = (number) => counted(number, "push", "pushes");
 
 /** The outcome of a send whose pushes all have an answer. */
-function endOf({ accepted = 0, rejected = 0, superseded = 0, expired = 0, unknown = 0 }) {
+function endOf({ accepted = 0, rejected = 0, superseded = 0, expired = 0, unknown = 0, waitingForAllow = 0 }) {
   const lost = rejected + expired + unknown;
   if (accepted + superseded + lost === 0) return ["warn", "reached no phone", "No phone was reached. Check the group and the audience."];
   if (accepted === 0 && superseded > 0 && lost === 0) return ["", "replaced", "A newer send replaced it on every phone."];
   if (accepted === 0 && rejected > 0) return ["bad", "failed", `APNs rejected ${pushes(rejected)} and accepted none.`];
   if (accepted === 0) return ["bad", "failed", `APNs accepted none of ${pushes(lost)}.`];
   if (lost > 0) return ["warn", `done, ${lost} failed`, `APNs accepted ${pushes(accepted)}; ${pushes(lost)} failed.`];
-  return ["good", "done", "APNs accepted all its pushes."];
+  if (accepted > 0 && waitingForAllow >= accepted) {
+    return ["live", "waiting for Allow", `APNs accepted ${pushes(accepted)}, and no phone reports the activity yet. People must allow it, and the app must report it.`];
+  }
+  const waiting = waitingForAllow > 0 ? ` ${counted(waitingForAllow, "phone")} report no running activity: people have not allowed it yet, or have dismissed it.` : "";
+  return ["good", "done", `APNs accepted all its pushes.${waiting}`];
 }
 
 /** The outcome of a send: mark, word and sentence. */

@@ -45,7 +45,8 @@ export const moment = (at) =>
   at === undefined || at === null ? "–" : h("time", { datetime: exact(at), title: exact(at) }, time(at));
 
 /**
- * A table. A column is `{title, cell, kind}`. The kinds are number, time and name.
+ * A table. A column is `{title, cell, kind}`. The kinds are number, time and name. A column without a title has `spoken`, the
+ * title for screen readers.
  *
  * @param key identifies a row between updates.
  */
@@ -54,8 +55,8 @@ export const table = (caption, columns, rows, key) =>
     // A narrow screen shows each row as a list. The roles keep the table for screen readers.
     h("table", { role: "table" },
       h("caption.for-readers", caption),
-      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(({ title, kind }) =>
-        h(kind === "number" ? "th.number" : "th", { scope: "col", role: "columnheader" }, title)))),
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(({ title, kind, spoken }) =>
+        h(kind === "number" ? "th.number" : "th", { scope: "col", role: "columnheader" }, title || h("span.for-readers", spoken))))),
       h("tbody", { role: "rowgroup" }, rows.map((row) =>
         h("tr", { role: "row", "data-key": key ? key(row) : null }, columns.map(({ title, cell, kind }) =>
           h(kind ? `td.${kind}` : "td", { role: "cell", "data-title": title }, h("div", cell(row)))))))));

@@ -11,6 +11,7 @@ import { to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { events as eventWords, outcomes, plain, remedy, whyKinds } from "./words.js";
 import { time } from "./format.js";
+import { lockScreens } from "./lockscreens.js";
 
 function finder(kind = "user", name = "") {
   const input = h("input", { type: "search", value: name, required: true, spellcheck: "false", autocapitalize: "none" });
@@ -137,7 +138,7 @@ function person(place, kind, id) {
     show(body, ...said, headline(phones, found.why),
       kind === "user" && (found.tags?.length || found.attributes) && card("Profile", "set by the backend", h("div.in", facts([
         ["Tags", found.tags?.join(", ")], ["Attributes", found.attributes && h("code", JSON.stringify(found.attributes))]]))),
-      phones.map((phone) => installation(phone, found.why?.sentence)),
+      phones.map((phone) => [lockScreens(phone), installation(phone, found.why?.sentence)]),
       found.schedules?.length > 0 && card("Waiting schedules", null, table("Schedules", [
         { title: "Due", kind: "time", cell: ({ dueAt }) => moment(dueAt) },
         { title: "Schedule", kind: "name", cell: (one) => one.name ?? one.id ?? one.sendId },

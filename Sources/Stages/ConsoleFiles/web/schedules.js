@@ -45,7 +45,7 @@ function page(place, { asked }) {
         { title: "Event", cell: ({ event }) => event },
         { title: "Activity", kind: "name", cell: ({ activity }) => activity ?? "–" },
         { title: "Send", cell: ({ sendId }) => h("a", { href: toAsking({}, "sends", sendId) }, "progress") },
-        may("send") && { title: "", cell: (schedule) => h("button.small.danger", { type: "button", onclick: () => cancel(schedule) }, "Cancel") },
+        may("send") && { title: "", spoken: "Actions", cell: (schedule) => h("button.small.danger", { type: "button", onclick: () => cancel(schedule) }, "Cancel") },
       ].filter(Boolean), answer.items, ({ sendId }) => sendId)
       : empty("No schedules", "Sends for later and schedules of phones are listed here until they are sent.")),
     answer.next !== undefined && h("p.note", "There are more; the list shows the earliest."));

@@ -5,72 +5,67 @@ import { call, get, query, segment } from "./api.js";
 import { may } from "./session.js";
 import { poll } from "./poll.js";
 import { show } from "./patch.js";
-import { card, confirm, during, empty, facts, field, head, moment, notice, table } from "./parts.js";
-import { bar } from "./charts.js";
+import { card, confirm, during, empty, facts, field, head, moment, notice, select, table } from "./parts.js";
 import { count, counted } from "./format.js";
-import { ask, to, toAsking } from "./router.js";
+import { ask, to } from "./router.js";
 import { Freshness, what } from "./away.js";
-import { environments, failures, leftOut, reportParts, sendBar, sendFigures, sendFunnel, systems, targets, verdictTag } from "./report.js";
+import { environments, failures, leftOut, sendBar, sendFigures, sendFunnel, systems, verdictTag } from "./report.js";
+import { sendColumns, storedAudience } from "./sendcolumns.js";
+import { FailedPhones } from "./failedphones.js";
 import { outcomeOf } from "./outcome.js";
 
-export const sendColumns = (isGroupShown = true) => [
-  isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
-    ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
-  { title: "Accepted", kind: "time", cell: (send) => moment(send.acceptedAt) },
-  { title: "Send", kind: "name", cell: (send) => h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) },
-    send.event ?? "send", send.dryRun ? " (dry run)" : "") },
-  { title: "State", cell: (send) => verdictTag(send) },
-  { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
-  { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
-  { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
-  { title: "", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
-    && bar("Outcomes of the pushes", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed)) },
-].filter(Boolean);
+const events = [["", "all events"], ["start", "Start"], ["update", "Update"], ["end", "End"]];
+const results = [["", "all results"], ["failed", "Failures"], ["nobody", "Reached no phone"], ["open", "Not finished"], ["done", "Done"]];
+const filterNames = ["group", "event", "result", "author", "text"];
 
 function listPage(place, { asked }) {
   const freshness = new Freshness();
-  let group = asked.get("group") ?? "";
+  const filter = Object.fromEntries(filterNames.map((name) => [name, asked.get(name) ?? ""]));
   let first = null;
   let further = [];
   let next = null;
-  // Each confirmation of a send makes a trial, so trials would hide the sends.
-  let areTrialsShown = false;
   const body = h("div.stack");
-  const input = h("input", { type: "search", value: group, placeholder: "all groups" });
+  const input = (name, placeholder) => h("input", { type: "search", name, value: filter[name], placeholder, spellcheck: "false" });
+  const texts = { text: input("text", "group, id, content, user"), group: input("group", "all groups"), author: input("author", "key id") };
+  const changed = () => {
+    for (const [name, { value }] of Object.entries(texts)) filter[name] = value.trim();
+    ask(filter);
+    first = null; further = []; next = null;
+    draw();
+    stop.now();
+  };
+  const choose = (name) => (value) => { filter[name] = value; changed(); };
   place.append(
     head("Sends", { sub: "Sends of the last 24 hours, the newest first.",
       actions: may("send") && h("a.button.main", { href: "#/compose" }, "Compose") }),
-    h("form.filters", { onsubmit: (event) => {
-      event.preventDefault();
-      group = input.value.trim();
-      ask({ group });
-      first = null; further = []; next = null;
-      stop.now();
-    } }, field("Group", input, { wide: true }), h("button", "Show"),
-    h("label.check", h("input", { type: "checkbox", onchange: (event) => { areTrialsShown = event.target.checked; draw(); } }), "Show trials")),
+    h("form.filters", { onsubmit: (event) => { event.preventDefault(); changed(); } },
+      field("Search", texts.text, { wide: true }), field("Group", texts.group),
+      field("Event", select(events, filter.event, choose("event"))), field("Result", select(results, filter.result, choose("result"))),
+      field("Author", texts.author), h("button", "Show")),
     body);
 
   function draw() {
     const said = freshness.notices();
     if (!first) return show(body, ...said, said.length ? null : h("p.note", "Looking …"));
     const known = new Set(first.items.map(({ sendId }) => sendId));
-    const all = [...first.items, ...further.filter(({ sendId }) => !known.has(sendId))].filter(({ dryRun }) => areTrialsShown || !dryRun);
-    show(body, ...said, h("section.card", all.length || next
-      ? [table("Sends", sendColumns(), all, (send) => send.sendId), next && h("div.more",
-        h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))]
-      : empty("No sends", "Sends of the last 24 hours are listed here with their outcomes.")));
+    const all = [...first.items, ...further.filter(({ sendId }) => !known.has(sendId))];
+    const isFiltered = filterNames.some((name) => filter[name]);
+    show(body, ...said, h("section.card", all.length
+      ? table("Sends", sendColumns(), all, (send) => send.sendId)
+      : empty("No sends", isFiltered ? "No send that was read matches the filter." : "Sends of the last 24 hours are listed here with their outcomes."),
+    next && h("div.more", h("button", { type: "button", onclick: (event) => during(event.target, more) }, "Show older"))));
   }
 
   async function more() {
     try {
-      const page = await get(query("/v1/sends", { group, cursor: next }));
+      const page = await get(query("/v1/sends", { ...filter, cursor: next }));
       further = [...further, ...page.items];
       next = page.next;
     } catch (error) { freshness.failed(error); }
     draw();
   }
 
-  const stop = poll((signal) => get(query("/v1/sends", { group }), signal), (answer) => {
+  const stop = poll((signal) => get(query("/v1/sends", filter), signal), (answer) => {
     freshness.took(answer);
     if (!further.length) next = answer.next;
     first = answer;
@@ -100,13 +95,15 @@ function onePage(place, { parameters: { id }, asked }) {
   let send = null;
   const top = h("div");
   const body = h("div.stack");
-  place.append(top, body);
+  const failed = new FailedPhones(id);
+  const details = h("div.stack");
+  place.append(top, body, failed.element, details);
 
   function draw() {
     const said = freshness.notices();
     const [, word, sentence] = send ? outcomeOf(send) : [];
     const isOpen = send && !send.isComplete && !["cancelled", "stopping"].includes(send.verdict);
-    show(top, head(send?.dryRun ? "Dry run" : "Send", {
+    show(top, head(send?.dryRun ? "Dry run" : send?.event ? `Send: ${send.event}` : "Send", {
       back: { href: "#/sends", text: "Sends" },
       tag: send && verdictTag(send),
       sub: send ? sentence || word : null,
@@ -123,9 +120,13 @@ function onePage(place, { parameters: { id }, asked }) {
       card("Progress", null, h("div.in", sendBar(send))),
       sendFigures(send),
       columnsOf(sendFunnel(send), leftOut(send)),
-      failures(send.report), columnsOf(environments(send.report), systems(send.report)),
+      failures(send.report));
+    failed.took(send.report);
+    show(details, columnsOf(environments(send.report), systems(send.report)),
+      send.contentState && card("Content", null, h("div.in", h("pre.state", JSON.stringify(send.contentState, null, 1)))),
       card("Details", null, h("div.in", facts([
         ["Id", h("code", id)], ["Group", send.groupId && h("a", { href: to("groups", send.groupId) }, send.groupId)],
+        ["Audience", storedAudience(send)], ["Author", send.author && h("code", send.author)], ["Request", send.requestId && h("code", send.requestId)],
         ["Version", send.version], ["Generation", send.generation], ["Accepted", moment(send.acceptedAt)],
         ["Due", send.dueAt && moment(send.dueAt)],
         ["Lanes done", send.lanesExpected ? `${count(send.lanesDone)} of ${count(send.lanesExpected)}` : undefined],

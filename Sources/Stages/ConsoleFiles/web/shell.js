@@ -1,7 +1,8 @@
 // The frame around every page: the menu and the session.
 
 import { h } from "./h.js";
-import { logOut, may, session } from "./session.js";
+import { logOut, may, otherSessions, session } from "./session.js";
+import { select } from "./parts.js";
 import { roles } from "./words.js";
 import { time } from "./format.js";
 
@@ -11,6 +12,8 @@ const menu = [
     ["#/schedules", "Schedules", "read"], ["#/definitions", "Definitions", "read"],
   ]],
   ["Recipients", [["#/people", "People", "read"], ["#/events", "Events", "read"]]],
+  ["Set-up", [["#/types", "Activity types", "read"], ["#/segments", "Segments", "read"], ["#/keys", "Keys", "admin"], ["#/webhooks", "Webhooks", "admin"],
+    ["#/app", "App", "read"]]],
   ["Operations", [["#/dead-letters", "Dead letters", "read"], ["#/fleet", "Fleet", "admin"], ["#/audit", "Audit", "read"]]],
 ];
 
@@ -33,10 +36,23 @@ function themeButton() {
 }
 const label = (theme) => ({ auto: "Auto", light: "Light", dark: "Dark" })[theme];
 
-/** Builds the frame. Returns the container of pages and a function that marks the current page. */
-export function frame(root, left) {
+/** The app of this tab. With sessions of several apps it is a choice. */
+function appChoice({ switched }) {
+  if (!otherSessions.length) return null;
+  const apps = [session, ...otherSessions].map(({ app }) => app).sort();
+  const list = select(apps.map((app) => [app, app]), session.app, switched);
+  list.setAttribute("aria-label", "App");
+  return list;
+}
+
+/**
+ * Builds the frame. Returns the container of pages and a function that marks the current page.
+ *
+ * @param on `{left, switched, added}`: the reader has logged out, has chosen another app, or wants to log in to another app.
+ */
+export function frame(root, on) {
   const links = [];
-  const side = h("div.side",
+  const side = h("header.side",
     h("a.brand", { href: "#/" }, h("img", { src: "/console/icon.svg", alt: "" }), "Flotilla"),
     h("nav.menu", { "aria-label": "Pages" }, menu.flatMap(([title, items]) => [
       h("h2", title),
@@ -49,8 +65,9 @@ export function frame(root, left) {
     h("div.who",
       h("div.key", h("strong", session.app), `${session.keyName ?? `key ${session.keyId}`}: ${roles[session.role]}`,
         h("div.note", `session ends at ${time(session.endsAt)}`)),
-      h("div.row", themeButton(),
-        h("button.small", { type: "button", onclick: async () => { try { await logOut(); } finally { left(); } } }, "Log out"))));
+      h("div.row", appChoice(on), themeButton(),
+        h("button.small", { type: "button", onclick: on.added }, "Another app"),
+        h("button.small", { type: "button", onclick: async () => { try { await logOut(); } finally { on.left(); } } }, "Log out"))));
   const place = h("main", { id: "main", tabindex: "-1" });
   root.replaceChildren(
     h("a.skip", { href: "#main", onclick: (event) => { event.preventDefault(); place.focus(); } }, "Skip to the page"),

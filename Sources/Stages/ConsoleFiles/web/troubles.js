@@ -7,13 +7,15 @@ import { remedy } from "./words.js";
 export const lateAfter = 30_000;
 const shareOfAll = 0.95;
 
-/** Since when each group has phones behind its newest state. A new send does not reset the time. */
+/** Since when each group has phones behind its newest state. A new send does not reset the time. Insight knows it since the
+ * minute in which it began, and the page since its next poll. */
 export class BehindSince {
   #since = new Map();
 
-  took(groups, now = Date.now()) {
+  took(groups, known = [], now = Date.now()) {
+    const earlier = new Map((known ?? []).map(({ groupId, since }) => [groupId, since]));
     const behind = groups.filter((group) => group.newest && (group.running ?? 0) > 0 && (group.share ?? 1) < shareOfAll);
-    this.#since = new Map(behind.map(({ groupId }) => [groupId, this.#since.get(groupId) ?? now]));
+    this.#since = new Map(behind.map(({ groupId }) => [groupId, Math.min(earlier.get(groupId) ?? now, this.#since.get(groupId) ?? now)]));
   }
 
   since(groupId) { return this.#since.get(groupId); }
@@ -27,9 +29,10 @@ function behindGroups(groups, behind) {
   });
 }
 
-function failed({ byReason = {}, isLowerBound } = {}) {
+/** @param byReason the failed pushes of the last hour. */
+function failed(byReason = {}) {
   return Object.entries(byReason).filter(([reason]) => reason !== "Unregistered").map(([reason, number]) =>
-    [`${isLowerBound ? "At least " : ""}${counted(number, "push", "pushes")} of the last hour failed with ${reason}. ${remedy(reason)}`, "#/sends"]);
+    [`${counted(number, "push", "pushes")} of the last hour failed with ${reason}. ${remedy(reason)}`, "#/sends?result=failed"]);
 }
 
 function fleetTroubles({ members = [], openBreakers = [], lag = [] }) {

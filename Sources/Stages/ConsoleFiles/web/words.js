@@ -47,6 +47,8 @@ export const reasons = {
   PayloadTooLarge: "The payload has more than 4,096 bytes. The dry run shows the size.",
   InternalServerError: "Apple's server failed. Flotilla retries these pushes.",
   ServiceUnavailable: "Apple's server is busy. Flotilla retries these pushes.",
+  expired: "Their deadline passed before APNs accepted them.",
+  unknown: "The connection to APNs broke before an answer came. They are not sent again.",
   Shutdown: "Apple closed the connection. Flotilla retries these pushes.",
 };
 

@@ -66,6 +66,7 @@ struct PlanBuilder {
             verdict, version: version, generation: generation, laneCount: lanes)
         part.findings = findings
         part.endedRecipients = ended
+        part.outline = SendOutline(of: send)
         if case .users(let users) = send.audience, users.count == 1, key.recipient == nil {
             part.recipient = .user(users[0])
         }

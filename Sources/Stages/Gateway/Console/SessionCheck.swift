@@ -4,7 +4,8 @@ internal import Telemetry
 
 /// The check of a request that has the cookie of a console session. A browser sends the cookie with every
 /// request to this host, also if a page of another site makes the request. So a call with a session must also
-/// have a token, which only the console's own pages know (`SessionSeal.token`).
+/// have a token, which only the console's own pages know (`SessionSeal.token`). A browser can have sessions of several
+/// apps, and the token selects one of them.
 struct SessionCheck: Sendable {
     /// The header with the session's token.
     static let tokenHeader = "flotilla-console"
@@ -25,13 +26,20 @@ struct SessionCheck: Sendable {
     /// Checks the session of a request, its site and its token. A request with a key does not use its session.
     func verdict(on headers: HTTPHeaders, now: WallTime) -> SessionVerdict {
         guard headers["authorization"] == nil, headers["x-netmera-api-key"] == nil,
-            let cookie = SessionCookie.value(in: headers)
+            case let cookies = SessionCookie.all(in: headers), !cookies.isEmpty
         else { return .none }
-        let token = Array(SessionSeal.token(for: cookie).utf8)
-        guard Self.isSameSite(headers), let sentToken = headers[Self.tokenHeader],
-            isEqualInConstantTime(Array(sentToken.utf8), token)
-        else { return .fromAnotherSite }
-        return session(in: cookie, now: now).map(SessionVerdict.session) ?? .ended
+        guard Self.isSameSite(headers), let cookie = Self.cookie(of: headers, in: cookies) else {
+            return .fromAnotherSite
+        }
+        return session(in: cookie.value, now: now).map(SessionVerdict.session) ?? .ended
+    }
+
+    /// Returns the cookie whose token the request has.
+    static func cookie(of headers: HTTPHeaders, in cookies: [SessionCookie]) -> SessionCookie? {
+        guard let sentToken = headers[Self.tokenHeader].map({ Array($0.utf8) }) else { return nil }
+        return cookies.first {
+            isEqualInConstantTime(sentToken, Array(SessionSeal.token(for: $0.value).utf8))
+        }
     }
 
     /// Returns the session in the cookie, or nil if it is invalid or has ended.

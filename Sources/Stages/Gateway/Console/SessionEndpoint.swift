@@ -42,60 +42,94 @@ struct SessionEndpoint: Sendable {
     ) -> RequestDecision {
         let key = authorized.caller.key
         let session = ConsoleSession(of: key, startedAt: context.acceptedAt)
-        guard let cookie = seal.cookie(for: session) else { return .answer(withoutSealingKeys) }
-        var response = response(key: key, session: session, cookie: cookie)
+        guard let value = seal.cookie(for: session) else { return .answer(withoutSealingKeys) }
+        let cookie = SessionCookie(app: key.app, value: value)
+        var response = response(with: BrowserSession(key: key, session: session, cookie: cookie))
         // The gateway serves without TLS, so only the browser knows whether the page came by TLS.
         let isSecure = authorized.request.headers["origin"]?.hasPrefix("https:") == true
         response.headers.add(
             "Set-Cookie",
-            value: SessionCookie.headerLine(
-                value: cookie, seconds: ConsoleSession.lifetimeHours * 3600, isSecure: isSecure))
+            value: cookie.headerLine(seconds: ConsoleSession.lifetimeHours * 3600, isSecure: isSecure))
         return .store([context.auditRecord(action: "console.login", subject: key.id)], response)
     }
 
-    /// Returns the browser's session to a page that was just loaded. The call needs no token, because the page
-    /// gets the token from this answer.
+    /// A session of a browser, with its key as the catalog has it now.
+    private struct BrowserSession {
+        let key: APIKey
+        let session: ConsoleSession
+        let cookie: SessionCookie
+    }
+
+    /// Returns the browser's sessions to a page that was just loaded: first the one of the app that the parameter `app`
+    /// names, otherwise the newest. The call needs no token, because the page gets the tokens from this answer.
     private func currentSession(for request: HTTPRequest) -> HTTPResponse {
         guard SessionCheck.isSameSite(request.headers) else { return SessionCheck.otherSiteResponse }
         guard let catalog = environment.catalog else { return Unavailable.notReady }
         let now = clock.now
         // The browser is not logged in, which is not an error.
-        guard let cookie = SessionCookie.value(in: request.headers) else { return HTTPResponse(status: 204) }
-        guard let session = authorization.sessionCheck.session(in: cookie, now: now) else {
-            return SessionCheck.endedResponse
+        let cookies = SessionCookie.all(in: request.headers)
+        if cookies.isEmpty { return HTTPResponse(status: 204) }
+        var sessions: [BrowserSession] = []
+        var refusal: HTTPResponse?
+        for cookie in cookies {
+            guard let session = authorization.sessionCheck.session(in: cookie.value, now: now) else {
+                continue
+            }
+            switch session.access(in: catalog, for: .read, now: now) {
+            case .granted(let key, _):
+                if key.app == cookie.app {
+                    sessions.append(BrowserSession(key: key, session: session, cookie: cookie))
+                }
+            case let access: refusal = APIKeyHeader.refusal(for: access)?.response
+            }
         }
-        switch session.access(in: catalog, for: .read, now: now) {
-        case .granted(let key, _): return Self.response(key: key, session: session, cookie: cookie)
-        case let access: return APIKeyHeader.refusal(for: access)?.response ?? SessionCheck.endedResponse
+        sessions.sort { $0.session.startedAt > $1.session.startedAt }
+        if let app = request.query(named: "app"),
+            let index = sessions.firstIndex(where: { $0.key.app == app })
+        {
+            sessions.insert(sessions.remove(at: index), at: 0)
         }
+        guard let first = sessions.first else { return refusal ?? SessionCheck.endedResponse }
+        return Self.response(with: first, others: Array(sessions.dropFirst()))
     }
 
-    /// Deletes the browser's cookie. The session stays valid until it ends, because no gateway stores it.
+    /// Deletes the browser's cookie of the session whose token the request has. The session stays valid until it ends,
+    /// because no gateway stores it.
     private func logOut(_ request: HTTPRequest) -> HTTPResponse {
         if case .fromAnotherSite = authorization.sessionCheck.verdict(on: request.headers, now: clock.now) {
             return SessionCheck.otherSiteResponse
         }
-        return HTTPResponse(
-            status: 204,
-            headers: ["Set-Cookie": SessionCookie.headerLine(value: "", seconds: 0, isSecure: false)])
+        var response = HTTPResponse(status: 204)
+        let cookies = SessionCookie.all(in: request.headers)
+        if let cookie = SessionCheck.cookie(of: request.headers, in: cookies) {
+            let emptied = SessionCookie(app: cookie.app, value: "")
+            response.headers.add("Set-Cookie", value: emptied.headerLine(seconds: 0, isSecure: false))
+        }
+        return response
     }
 
-    /// Returns the session to the console's page, with the token that the page must send in each call.
+    /// Returns a session to the console's page, with the token that the page must send in each call.
     private static func response(
-        key: APIKey, session: ConsoleSession, cookie: String
+        with session: BrowserSession, others: [BrowserSession] = []
     ) -> HTTPResponse {
         var json = JSONWriter(capacity: 256)
         json.beginObject()
-        json.field("app", key.app)
-        json.field("keyId", key.id)
-        json.field("keyName", key.name)
-        json.field("role", key.role.rawValue)
-        json.field("endsAt", min(session.endsAt, key.expiresAt ?? .max))
-        json.field("token", SessionSeal.token(for: cookie))
+        write(session, to: &json)
+        if !others.isEmpty { json.objects("others", of: others) { write($0, to: &$1) } }
         json.endObject()
         var response = HTTPResponse.json(json.bytes)
         response.headers.add("Cache-Control", value: "no-store")
         return response
+    }
+
+    private static func write(_ session: BrowserSession, to json: inout JSONWriter) {
+        let key = session.key
+        json.field("app", key.app)
+        json.field("keyId", key.id)
+        json.field("keyName", key.name)
+        json.field("role", key.role.rawValue)
+        json.field("endsAt", min(session.session.endsAt, key.expiresAt ?? .max))
+        json.field("token", SessionSeal.token(for: session.cookie.value))
     }
 
     private static let withoutSealingKeys = HTTPResponse.error(

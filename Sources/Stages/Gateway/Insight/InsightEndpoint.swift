@@ -4,13 +4,14 @@ internal import HTTPServer
 internal import Members
 
 /// The `GET` calls that the insight stage answers. The gateway passes them on, and the insight stage checks their
-/// parameters. Its answers go to the client unchanged, except files of events.
+/// parameters. Its answers go to the client unchanged, except files.
 struct InsightEndpoint: Sendable {
     let authorization: Authorization
     let relay: InsightRelay
 
     private static let calls: [(path: String, kind: InsightQuery.Kind)] = [
-        ("/v1/sends", .sends), ("/v1/groups", .groups), ("/v1/groups/{id}", .group),
+        ("/v1/sends", .sends), ("/v1/sends/{id}/failures", .failures), ("/v1/series", .series),
+        ("/v1/groups", .groups), ("/v1/groups/{id}", .group),
         ("/v1/groups/{id}/timeline", .timeline), ("/v1/users/{id}", .user),
         ("/v1/installations/{id}", .installation), ("/v1/events", .events),
         ("/v1/events/counts", .eventCounts), ("/v1/fleet", .fleet), ("/v1/audit", .audit),
@@ -35,11 +36,12 @@ struct InsightEndpoint: Sendable {
             kind, app: authorized.caller.app.id, key: authorized.caller.key.id,
             id: request.parameters["id"],
             parameters: request.query.map { InsightQuery.Parameter(name: $0.name, value: $0.value) })
-        // Only events can be requested as a file, with `format=csv` or `format=jsonl`.
-        let format = kind == .events ? request.query(named: "format") : nil
+        let fileName = Self.fileName(of: kind)
+        let format = fileName == nil ? nil : request.query(named: "format")
         let reply = authorized.reply
         let admission = relay.ask(query) { answer in
-            reply.send(Self.response(from: answer, format: format, to: request))
+            let file = fileName.flatMap { name in format.map { (name: name, format: $0) } }
+            reply.send(Self.response(from: answer, file: file, to: request))
         }
         switch admission {
         case .asked: return true
@@ -54,9 +56,9 @@ struct InsightEndpoint: Sendable {
     ///
     /// - Parameters:
     ///   - answer: The answer of an insight process, or nil if no process answered.
-    ///   - format: The format of the file that the client requested, if it requested one.
+    ///   - file: The name and the format of the file that the client requested, if it requested one.
     private static func response(
-        from answer: HTTPClientResponse?, format: String?, to request: HTTPRequest
+        from answer: HTTPClientResponse?, file: (name: String, format: String)?, to request: HTTPRequest
     ) -> HTTPResponse {
         guard let answer, let body = answer.body, (200...599).contains(answer.status) else {
             return Unavailable.insightUnavailable
@@ -69,19 +71,30 @@ struct InsightEndpoint: Sendable {
             }
             return response
         }
-        if let format, format != "json" { return file(from: body, format: format) }
+        if let file, file.format != "json" {
+            return response(from: body, name: file.name, format: file.format)
+        }
         return PolledAnswer.response(body, to: request)
     }
 
-    /// Returns a file of events. The first line of the insight stage's answer is the cursor of the next page, or empty
+    /// The name of the files that a call can return with the parameter `format`. Nil for calls that return only JSON.
+    private static func fileName(of kind: InsightQuery.Kind) -> String? {
+        switch kind {
+        case .events: "events"
+        case .failures: "failures"
+        default: nil
+        }
+    }
+
+    /// Returns a file. The first line of the insight stage's answer is the cursor of the next page, or empty
     /// on the last page. It goes into a header. The other lines are the file.
-    private static func file(from answer: [UInt8], format: String) -> HTTPResponse {
+    private static func response(from answer: [UInt8], name: String, format: String) -> HTTPResponse {
         let lineEnd = answer.firstIndex(of: UInt8(ascii: "\n")) ?? answer.endIndex
         let nextCursor = String(decoding: answer[..<lineEnd], as: UTF8.self)
         var response = HTTPResponse(
             headers: [
                 "Content-Type": format == "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
-                "Content-Disposition": "attachment; filename=\"events.\(format)\"",
+                "Content-Disposition": "attachment; filename=\"\(name).\(format)\"",
             ], body: Array(answer[lineEnd...].dropFirst()))
         if !nextCursor.isEmpty { response.headers.add("Next-Cursor", value: nextCursor) }
         return response

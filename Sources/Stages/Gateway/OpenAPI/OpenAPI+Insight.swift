@@ -53,13 +53,33 @@ extension OpenAPI {
 
     /// The list of sends, whose path `OpenAPI+Sends` has.
     static let listSends = get(
-        id: "listSends", summary: "Sends and their outcomes, the newest first; at most 7 days.",
-        parameters: [byGroup] + timeRange + pageParameters(), schema: "sendList")
+        id: "listSends",
+        summary:
+            "Sends and their outcomes, the newest first, without dry runs; at most 7 days. An answer of a filtered list can have few items and a cursor.",
+        parameters: [
+            byGroup, parameter("event", schema: ##"{"enum":["any","start","update","end"]}"##),
+            parameter("result", schema: ##"{"enum":["any","failed","nobody","open","done"]}"##),
+            parameter("author", schema: nameSchema), parameter("requestId", schema: nameSchema),
+            parameter("text", schema: nameSchema),
+        ] + timeRange + pageParameters(), schema: "sendList")
     /// The state of a user, whose path `OpenAPI+Others` has.
     static let getUser = get(
         id: "user", summary: "The known state of a user's phones, and the reason for their display.",
         parameters: [idParameter], schema: "user", missing: true)
 
+    private static let listFailures = get(
+        id: "listFailures",
+        summary:
+            "The failed pushes of a send, as far as insight keeps receipts; none for an unknown send. With format csv the answer is a file, and the header Next-Cursor has the next cursor.",
+        parameters: [
+            idParameter, parameter("reason", schema: nameSchema),
+            parameter("format", schema: ##"{"enum":["json","csv"]}"##),
+        ] + pageParameters(max: 5000), schema: "failureList", files: ["text/csv"])
+    private static let showSeries = get(
+        id: "series",
+        summary:
+            "Pushes, their latency and the freshness of phones over time, and the failures of the last hour by reason.",
+        parameters: [parameter("range", schema: ##"{"enum":["15m","24h"]}"##)], schema: "series")
     private static let listGroups = get(
         id: "listGroups", summary: "The current groups, those with the newest send first.",
         parameters: [parameter("state", schema: ##"{"enum":["live","ended","all"]}"##)] + pageParameters(),
@@ -114,6 +134,8 @@ extension OpenAPI {
         ] + timeRange + pageParameters(), schema: "auditList")
 
     static let insightPaths = ##"""
+        "/v1/sends/{id}/failures":{\##(listFailures)},
+        "/v1/series":{\##(showSeries)},
         "/v1/groups":{\##(listGroups)},
         "/v1/groups/{id}":{\##(showGroup)},
         "/v1/groups/{id}/timeline":{\##(showTimeline)},

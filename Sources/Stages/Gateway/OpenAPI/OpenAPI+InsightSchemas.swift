@@ -20,6 +20,22 @@ extension OpenAPI {
         """##
     private static let cursorProperty =
         ##""next":{"type":"string","description":"The cursor of the next page; omitted on the last page."}"##
+    /// The members about the content, the audience and the author of a send.
+    static let outlineProperties =
+        ##"""
+        "event":{"enum":["start","update","end"]},
+        "contentState":{"type":"object","description":"Omitted if it has more than 512 bytes."},
+        "audience":{
+          "type":"object",
+          "required":["kind"],
+          "properties":{
+            "kind":{"enum":["everyone","segments","tags","group","users","activities"]},
+            "names":{"type":"array","items":{"type":"string"},"description":"The first three names."},
+            "count":{"type":"integer"}
+          }
+        },
+        "author":{"type":"string","description":"The id of the API key, or the name of the operator."}
+        """##
     /// Returns the schema of an array whose elements have this schema.
     private static func array(of schema: String) -> String {
         ##"{"type":"array","items":{"$ref":"#/components/schemas/\##(schema)"}}"##
@@ -45,6 +61,7 @@ extension OpenAPI {
               "items":{"type":"object","required":["sendId"],"additionalProperties":{"type":["string","integer"]}},
               "description":"The outcomes of failed jobs that `flotilla replay resend` pushed again, one entry for each call."
             },
+            "waitingForAllow":{"type":"integer","description":"For a start of a live group: phones on which APNs accepted it and which report no running activity."},
             "opened":{"type":"integer","description":"Taps on the group's activities until its next send."},
             "latencyMilliseconds":{
               "type":"object",
@@ -79,7 +96,8 @@ extension OpenAPI {
             "sendId":{"type":"string"},
             "groupId":{"type":"string"},
             "userId":{"type":"string"},
-            "event":{"enum":["start","update","end"]},
+            \##(outlineProperties),
+            "requestId":{"type":"string","description":"The X-Request-Id of the request."},
             "verdict":{"type":"string"},
             "isComplete":{"type":"boolean"},
             "dryRun":{"const":true},
@@ -99,6 +117,64 @@ extension OpenAPI {
           "type":"object",
           "required":["items"],
           "properties":{"items":\##(array(of: "sendLine")),\##(cursorProperty),\##(asOfProperties)}
+        },
+        "failureList":{
+          "type":"object",
+          "required":["items"],
+          "properties":{
+            "items":\##(array(of: "push")),
+            \##(cursorProperty),
+            \##(asOfProperties)
+          }
+        },
+        "series":{
+          "type":"object",
+          "required":["range","from","to","periodMilliseconds","items","freshnessMilliseconds","freshness","failuresOfLastHour","behind"],
+          "properties":{
+            "range":{"enum":["15m","24h"]},
+            "from":{"type":"integer"},
+            "to":{"type":"integer"},
+            "periodMilliseconds":{"type":"integer"},
+            "items":{
+              "type":"array",
+              "description":"The periods with pushes: outcomes, and the times from acceptance to APNs' answer in milliseconds.",
+              "items":{
+                "type":"object",
+                "required":["at"],
+                "properties":{
+                  "at":{"type":"integer"},
+                  "accepted":{"type":"integer"},
+                  "rejected":{"type":"integer"},
+                  "superseded":{"type":"integer"},
+                  "expired":{"type":"integer"},
+                  "unknown":{"type":"integer"},
+                  "p50":{"type":"integer"},
+                  "p99":{"type":"integer"}
+                }
+              }
+            },
+            "freshnessMilliseconds":{"type":"integer"},
+            "freshness":{
+              "type":"array",
+              "description":"The share of running activities with the newest state, since the start of the insight process that answers.",
+              "items":{
+                "type":"object",
+                "required":["at"],
+                "properties":{"at":{"type":"integer"},"share":{"type":"number"}}
+              }
+            },
+            "failuresOfLastHour":{"type":"object","additionalProperties":{"type":"integer"}},
+            "behind":{
+              "type":"array",
+              "description":"Groups of which many phones do not have the newest state.",
+              "items":{
+                "type":"object",
+                "required":["groupId","since"],
+                "properties":{"groupId":{"type":"string"},"since":{"type":"integer"}}
+              }
+            },
+            \##(asOfProperties)
+          }
         },
         "timeline":{
           "type":"object",
@@ -162,6 +238,7 @@ extension OpenAPI {
             "event":{"enum":["start","update","end"]},
             "environment":{"type":"string"},
             "installationId":{"type":"string"},
+            "userId":{"type":"string","description":"In a list of failures."},
             "entry":{"type":"string"},
             "attempt":{"type":"integer"},
             "outcome":{"type":"string"},

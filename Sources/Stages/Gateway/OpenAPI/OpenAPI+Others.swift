@@ -79,7 +79,8 @@ extension OpenAPI {
           },
           "get":{
             "operationId":"session",
-            "summary":"The session of the cookie.",
+            "summary":"The session of an app, and the sessions of the browser's other apps.",
+            "parameters":[{"name":"app","in":"query","required":false,"schema":{"type":"string"}}],
             "responses":{
               \#(response(200, schema: "session", meaning: "The session's key.")),
               "204":{"description":"No session."},
@@ -89,7 +90,7 @@ extension OpenAPI {
           },
           "delete":{
             "operationId":"logOut",
-            "summary":"Deletes the cookie.",
+            "summary":"Deletes the cookie of the session whose token the request has.",
             "responses":{"204":{"description":"Done."},"403":{"$ref":"#/components/responses/forbidden"}}
           }
         },
@@ -133,7 +134,12 @@ extension OpenAPI {
             "keyName":{"type":"string"},
             "role":{"enum":["read","send","admin"]},
             "endsAt":{"type":"integer"},
-            "token":{"type":"string"}
+            "token":{"type":"string"},
+            "others":{
+              "type":"array",
+              "description":"The sessions of the same browser with keys of other apps.",
+              "items":{"$ref":"#/components/schemas/session"}
+            }
           }
         }
         """#

@@ -20,6 +20,7 @@ extension SendProgress {
         json.field("acceptedAt", acceptedAt)
         json.field("at", lastWrittenAt)
         json.field("requestId", requestID)
+        outline?.write(to: &json)
         json.field("dueAt", dueAt)
         json.field("version", plannerPart?.version)
         json.field("generation", plannerPart?.generation)

@@ -40,7 +40,7 @@ struct TimedSendDecider: Sendable {
             throw RefusedRequest([RequestProblem(code: "invalid", at: "", message: "names no group")])
         }
         var send = validated.send
-        send.requestID = context.requestID
+        (send.requestID, send.author) = (context.requestID, context.author)
         send.id = makeID(of: validated.scopeKey, owner: owner, idempotency: idempotency, in: context).text
         var schedule = Schedule(
             id: requested.id ?? send.id, name: requested.name, activity: activity(of: validated.scopeKey),

@@ -9,7 +9,7 @@ internal import Schedules
 internal import Sends
 internal import Telemetry
 
-/// The decision about a request to send: one record of `sends`, one of `audit`, and the answer. With an idempotency key
+/// The decision about a request to send: one record of `sends`, one of `audit` unless it is a dry run, and the answer. With an idempotency key
 /// or with `ifVersion`, the answer waits for the planner's verdict. A send for
 /// later becomes a command to the scheduler instead (`TimedSendDecider`). A body with any problem stores
 /// nothing.
@@ -65,14 +65,19 @@ struct SendDecider: Sendable {
         var send = validated.send
         send.id = id.text
         (send.fingerprint, send.requestID) = (idempotency?.fingerprint, context.requestID)
-        let audit = context.auditRecordOfSend(action: "send.\(send.content.event.rawValue)", subject: id.text)
+        send.author = context.author
+        // A dry run changes nothing, so the audit does not list it.
+        let auditRecords =
+            send.isDryRun
+            ? []
+            : [context.auditRecordOfSend(action: "send.\(send.content.event.rawValue)", subject: id.text)]
         // Only the planner knows the other requests with this key, and the scope's newest version.
         guard idempotency != nil || send.ifVersion != nil else {
             let record = OutgoingRecord(destination: .sends, key: recordKey, value: send.encoded())
-            return .store([audit, record], SendResponse.accepted(send, validated: validated))
+            return .store(auditRecords + [record], SendResponse.accepted(send, validated: validated))
         }
         return .askStage(
-            StageRequest(subject: .send(send, key: recordKey), otherRecords: [audit]) { [send] reply in
+            StageRequest(subject: .send(send, key: recordKey), otherRecords: auditRecords) { [send] reply in
                 SendResponse.planned(send, validated: validated, reply: reply)
             })
     }

@@ -3,6 +3,7 @@ internal import InstallationRecords
 internal import JSON
 internal import Jobs
 internal import Payloads
+internal import Sends
 
 /// The answer about one installation: its known state without its tokens, and the reason for what the phone
 /// shows.
@@ -39,9 +40,23 @@ struct InstallationReport {
             writer.field("endedAt", activity.closing?.endedAt?.event)
             writer.field("dismissedAt", activity.closing?.dismissedAt?.event)
             writer.field("version", diagnosis.acceptedVersion(of: activity))
+            Self.writeNewest(diagnosis.newestSend(for: activity), to: &writer)
             Self.writeReason(diagnosis.reason(for: activity), to: &writer)
         }
         Self.writeReason(diagnosis.reason, to: &writer)
+    }
+
+    /// Writes the state that the activity should show now.
+    private static func writeNewest(_ newest: ScopeState?, to writer: inout JSONWriter) {
+        guard let newest else { return }
+        writer.name("newest")
+        writer.beginObject()
+        writer.field("sendId", newest.send)
+        writer.field("event", newest.content.event.rawValue)
+        writer.field("version", newest.version)
+        writer.field("contentState", newest.content.contentState)
+        writer.field("acceptedAt", newest.acceptedAt)
+        writer.endObject()
     }
 
     static func writeReason(_ reason: DisplayReason, to writer: inout JSONWriter) {

@@ -46,17 +46,16 @@ extension QueryHandler {
         }
         var versions = LaneQuery(.sendList, app: call.app)
         versions.group = id
-        versions.limit = Self.newestVersionsMax
-        let (summaries, _, versionResults) = try await summaries(for: versions, limit: Self.newestVersionsMax)
+        let page = try await summaries(for: versions, limit: Self.newestVersionsMax)
         let (reports, reportResults) = try await reports(of: [scope], app: call.app)
-        return objectResponse(from: [result] + versionResults + reportResults) { writer in
+        return objectResponse(from: [result] + page.results + reportResults) { writer in
             for report in reports { report.write(to: &writer) }
-            writer.list("versions", of: summaries) { $0.write(to: &$1) }
+            writer.list("versions", of: page.lines.map(\.summary)) { $0.write(to: &$1) }
         }
     }
 
     /// Returns groups with the number of running activities and the results of their newest sends.
-    private func reports(
+    func reports(
         of scopes: [QueryResult.GroupScope], app: String
     ) async throws(CallProblem) -> (reports: [GroupReport], all: [QueryResult]) {
         if scopes.isEmpty { return ([], []) }

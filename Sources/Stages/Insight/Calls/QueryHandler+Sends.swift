@@ -29,6 +29,9 @@ extension QueryHandler {
             // Taps that could not be counted in time are left out.
             if taps.limit == nil { summary.opened = taps.taps.first ?? 0 }
             results += [groupSends, taps]
+            var summaries = [summary]
+            results += try await addWaitingPhones(to: &summaries, app: call.app)
+            summary = summaries[0]
         }
         return objectResponse(from: results) { summary.writeReport(to: &$0) }
     }
@@ -53,14 +56,14 @@ extension QueryHandler {
         query.group = try parameters.text("group")
         (query.from, query.to) = try parameters.range(
             daysMax: 7, defaultMilliseconds: CallParameters.dayMilliseconds, now: now)
+        let filter = try SendFilter(reading: &parameters)
         let limit = try parameters.limit()
-        query.limit = limit + 1
         query.after = try parameters.cursor()
         try parameters.checkAllRead()
-        let (lines, next, results) = try await summaries(for: query, limit: limit)
-        return objectResponse(from: results) { writer in
-            writer.list("items", of: lines) { $0.write(to: &$1) }
-            writer.field("next", next?.cursor)
+        let page = try await summaries(for: query, limit: limit, matching: filter)
+        return objectResponse(from: page.results) { writer in
+            writer.list("items", of: page.lines.map(\.summary)) { $0.write(to: &$1) }
+            writer.field("next", page.next?.cursor)
         }
     }
 
@@ -74,22 +77,55 @@ extension QueryHandler {
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         var query = LaneQuery(.sendList, app: call.app)
         query.group = id
-        query.limit = limit + 1
         query.after = after
-        let (lines, next, results) = try await summaries(for: query, limit: limit)
-        if lines.isEmpty, after == nil { throw emptyResultProblem(for: results) }
-        return objectResponse(from: results) { writer in
+        let page = try await summaries(for: query, limit: limit)
+        if page.lines.isEmpty, after == nil { throw emptyResultProblem(for: page.results) }
+        return objectResponse(from: page.results) { writer in
             writer.field("groupId", id)
-            writer.list("items", of: lines) { $0.write(to: &$1) }
-            writer.field("next", next?.cursor)
+            writer.list("items", of: page.lines.map(\.summary)) { $0.write(to: &$1) }
+            writer.field("next", page.next?.cursor)
         }
+    }
+
+    /// The pages that a filtered list reads for one answer. If fewer sends match, the answer has a cursor behind them.
+    private static let filteredPagesMax = 5
+
+    /// Sends of a list with their outcomes, and the results of all queries for them.
+    struct SendPage {
+        var lines: [(position: ListPosition, summary: SendSummary)] = []
+        var next: ListPosition?
+        var results: [QueryResult] = []
+    }
+
+    /// Returns the listed sends that match a filter.
+    private func summaries(
+        for query: LaneQuery, limit: Int, matching filter: SendFilter
+    ) async throws(CallProblem) -> SendPage {
+        if filter.isEmpty { return try await summaries(for: query, limit: limit) }
+        var query = query
+        var found = SendPage()
+        for _ in 0..<Self.filteredPagesMax {
+            let page = try await summaries(for: query, limit: limit)
+            found.results += page.results
+            found.next = page.next
+            for line in page.lines where filter.matches(line.summary) {
+                found.lines.append(line)
+                if found.lines.count < limit { continue }
+                found.next = line.position == page.lines.last?.position ? page.next : line.position
+                return found
+            }
+            guard let next = page.next else { break }
+            query.after = next
+        }
+        return found
     }
 
     /// Returns the listed sends with their outcomes. In the list of one group they also have their taps: those
     /// from a send to the next newer one.
-    func summaries(
-        for query: LaneQuery, limit: Int
-    ) async throws(CallProblem) -> (lines: [SendSummary], next: ListPosition?, all: [QueryResult]) {
+    func summaries(for query: LaneQuery, limit: Int) async throws(CallProblem) -> SendPage {
+        var query = query
+        // The extra entry shows whether the list continues.
+        query.limit = limit + 1
         let listed = try await ask(query)
         let (page, next) = ListOrder().firstPage(
             of: Self.removingDuplicates(from: listed.sends), cuts: listed.cuts, limit: limit)
@@ -105,7 +141,9 @@ extension QueryHandler {
             }
             results.append(taps)
         }
-        return (summaries, next, results)
+        results += try await addWaitingPhones(to: &summaries, app: query.app)
+        let lines = zip(page, summaries).map { (position: $0.position, summary: $1) }
+        return SendPage(lines: lines, next: next, results: results)
     }
 
     /// Lists the newest sends of a group.

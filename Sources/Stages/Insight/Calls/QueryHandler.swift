@@ -10,6 +10,7 @@ struct QueryHandler: Sendable {
     /// The number of all lanes.
     let lanes: Int
     let lagMonitor: ConsumerLagMonitor
+    let freshness: FreshnessLog
 
     func answer(_ call: InsightQuery, now: Int64) async -> HTTPResponse {
         var handler = self
@@ -27,6 +28,8 @@ struct QueryHandler: Sendable {
         case .report: return try await report(for: call, parameters: &parameters)
         case .locate: return try await locate(for: call, parameters: parameters)
         case .sends: return try await sends(for: call, parameters: &parameters, now: now)
+        case .failures: return try await failures(for: call, parameters: &parameters)
+        case .series: return try await series(for: call, parameters: &parameters, now: now)
         case .groups: return try await groups(for: call, parameters: &parameters)
         case .group: return try await group(for: call, parameters: &parameters)
         case .timeline: return try await timeline(for: call, parameters: &parameters)

@@ -1,3 +1,4 @@
+internal import Catalog
 internal import Cryptography
 internal import HTTPServer
 internal import Identifiers
@@ -25,6 +26,7 @@ final class QueryServer: Sendable {
     private let handler: QueryHandler
     private let lagMonitor: ConsumerLagMonitor
     private let server: HTTPServer
+    private let sampling: Task<Void, Never>
     /// The announced member, without its lanes.
     private let member: Member
 
@@ -52,12 +54,14 @@ final class QueryServer: Sendable {
         let fanOut = QueryFanOut(client: queryClient, localLanes: localLanes)
         lagMonitor = try ConsumerLagMonitor(settings: kafka, prefix: layout.prefix, log: context.log)
         let secret = Hex.text(of: Random.bytes(count: Self.secretBytes))
-        handler = QueryHandler(fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor)
+        handler = QueryHandler(
+            fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: FreshnessLog())
         var limits = HTTPLimits()
         limits.answerMilliseconds = Self.answerMilliseconds
         server = try HTTPServer(
             name: InsightService.name, host: settings.listen.host, port: settings.listen.port, limits: limits,
             routes: Self.routes(secret: secret, fanOut: fanOut, handler: handler), metrics: context.metrics)
+        sampling = handler.sampleFreshness { environment.catalog.map { $0.apps.keys.sorted() } ?? [] }
         let address = settings.address ?? HostPort(host: settings.listen.host, port: server.port)
         member = Member(
             stage: InsightService.name, process: processName, host: address.host, port: address.port,
@@ -124,6 +128,7 @@ final class QueryServer: Sendable {
         message: "the body is not a question; check that all processes run the same version")
 
     func stop(by deadline: Instant) async {
+        sampling.cancel()
         await server.stop(by: deadline)
         await queryClient.stop { $0.stop() }
         // The threads may still read, so the caller's thread must not wait for them.

@@ -6,13 +6,16 @@ internal import Sends
 
 /// The answer about one send: its progress by the records of the planner and the lanes, and the outcomes of its
 /// jobs.
-struct SendSummary {
+struct SendSummary: Sendable {
     let progress: SendProgress
     let report: SendReport
     /// The outcomes of its failed jobs that were pushed again, by the ids of the new sends.
     let repetitions: [String: SendReport]
     /// The number of taps, or nil if they were not counted.
     var opened: Int?
+    /// For a start of a live group: the phones on which APNs accepted it and which report no running activity of the
+    /// group. The person may not have allowed the activity yet, or may have dismissed it.
+    var waitingForAllow: Int?
 
     /// - Parameter results: The rows of this send, and possibly of other sends.
     init(id: String, results: QueryResult) {
@@ -49,7 +52,12 @@ struct SendSummary {
         if case .user(let user)? = progress.key?.recipient ?? progress.recipient {
             writer.field("userId", user)
         }
-        writer.field("event", report.total?.event.rawValue)
+        if let outline = progress.outline {
+            outline.write(to: &writer)
+        } else {
+            writer.field("event", report.total?.event.rawValue)
+        }
+        writer.field("requestId", progress.requestID)
         writer.field("verdict", progress.stateName)
         writer.field("isComplete", progress.isComplete)
         writer.field("dryRun", progress.isDryRun ? true : nil)
@@ -75,6 +83,7 @@ struct SendSummary {
         report.write(to: &writer, expanded: expanded)
         progress.writeSystems(to: &writer)
         writer.field("opened", opened)
+        writer.field("waitingForAllow", waitingForAllow)
         if repetitions.isEmpty { return }
         writer.objects("sentAgain", of: repetitions.sorted { $0.key < $1.key }) { entry, writer in
             writer.field("sendId", entry.key)

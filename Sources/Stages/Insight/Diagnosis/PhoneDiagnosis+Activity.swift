@@ -176,7 +176,7 @@ extension PhoneDiagnosis {
 
     /// Returns the newer one of two sends: the newest to the whole group, and the newest to the recipient
     /// alone.
-    private func newestSend(for activity: Installation.Activity) -> ScopeState? {
+    func newestSend(for activity: Installation.Activity) -> ScopeState? {
         let scope: ScopeKey =
             activity.group.map { ScopeKey(app: installation.app, group: $0.value) }
             ?? ScopeKey(app: installation.app, activity: activity.id)

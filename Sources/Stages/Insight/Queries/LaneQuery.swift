@@ -18,6 +18,10 @@ struct LaneQuery: JSONRecord, Hashable {
         case sends
         /// Sends by time, of one group or of all.
         case sendList
+        /// The pushes of the send in `names` that failed, with the reason in `code` if there is one.
+        case failures
+        /// The periods of the app's series with the resolution in `code`.
+        case series
         /// Groups by their newest send.
         case groupList
         /// The rows of the named groups, and the rows of `user` in them.
@@ -42,7 +46,7 @@ struct LaneQuery: JSONRecord, Hashable {
         case auditSends
 
         /// Whether the answer is a page with at most `limit` rows.
-        var isList: Bool { [.sendList, .groupList, .events, .audit, .auditSends].contains(self) }
+        var isList: Bool { [.sendList, .failures, .groupList, .events, .audit, .auditSends].contains(self) }
     }
 
     var kind: QueryKind
@@ -54,7 +58,7 @@ struct LaneQuery: JSONRecord, Hashable {
     var group: String?
     var user: String?
     var installation: String?
-    /// The code of events, the state of groups, or the action of audit entries.
+    /// The code of events, the state of groups, the action of audit entries, the reason of failures, or a resolution.
     var code: String?
     /// The author and the subject of audit entries.
     var author: String?

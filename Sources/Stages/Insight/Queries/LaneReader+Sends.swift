@@ -30,6 +30,19 @@ extension LaneReader {
         }
     }
 
+    /// Lists the failed pushes of a send.
+    func listFailures(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
+        guard let send = query.names.first else { return }
+        let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
+        // A lane without a receipt of the send need not be read.
+        guard let tally = try stored.report(of: send, app: query.app).total else { return }
+        let times = tally.acceptedAt...max(tally.acceptedAt, tally.newestReceiptAt)
+        let found = try FailureFinder(lane: lane, reader: reader, budget: budget).failures(
+            for: query, send: send, times: times)
+        result.failures = found.entries
+        if let cut = found.cut { result.cuts = [cut] }
+    }
+
     /// Lists the ids of sends by their time.
     func listSends(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         let prefix =

@@ -64,6 +64,14 @@ final class LaneReader {
                 try findSend(send, of: query.app, in: lane, into: &result)
             }
         case .sendList: try listSends(query, in: lane, into: &result)
+        case .failures: try listFailures(query, in: lane, into: &result)
+        case .series:
+            guard let resolution = query.code.flatMap(SeriesResolution.init) else { return }
+            let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
+            for period in try stored.periods(of: query.app, resolution: resolution) {
+                try budget.spendRow()
+                if period.at >= query.from, period.at < query.to { result.periods.append(period) }
+            }
         case .groupList: try listGroups(query, in: lane, into: &result)
         case .groups: try findGroups(query, in: lane, into: &result)
         case .running:

@@ -111,29 +111,33 @@ struct PushFinder {
     ) throws -> [TimelinePush] {
         var key: [UInt8] = []
         BigEndian.append(offset, to: &key)
-        // The row is the time, the length of the JSON, the JSON, and the header `to`.
-        let jsonStart = RetentionSweep.timeByteCount + Self.lengthBytes
         let stored = try file.read { view throws(StoreError) -> (json: [UInt8], lines: [UInt8])? in
             guard
                 let value = try view.value(
                     of: key.span, in: file.table(named: ReceiptTable.receipts.rawValue)),
-                value.count >= jsonStart
+                value.count >= RetentionSweep.timeByteCount
             else { return nil }
-            var jsonByteCount = 0
-            for index in RetentionSweep.timeByteCount..<jsonStart {
-                jsonByteCount = jsonByteCount << 8 | Int(value[index])
-            }
-            let content = value.extracting(droppingFirst: jsonStart)
-            guard jsonByteCount <= content.count else { return nil }
-            return (
-                [UInt8](copying: content.extracting(first: jsonByteCount)),
-                [UInt8](copying: content.extracting(droppingFirst: jsonByteCount))
-            )
+            return Self.parts(of: value.extracting(droppingFirst: RetentionSweep.timeByteCount))
         }
         guard let stored, let receipt = Receipt.decodeIfValid(stored.json, with: reader), receipt.app == app
         else {
             return []
         }
         return receipt.pushes(to: ReceiptLines.addressees(in: stored.lines.span), where: isWanted)
+    }
+
+    /// Returns the JSON of a receipt and its header `to`.
+    ///
+    /// - Parameter value: The row without its time: the length of the JSON, the JSON, and the header.
+    static func parts(of value: Span<UInt8>) -> (json: [UInt8], lines: [UInt8])? {
+        guard value.count >= lengthBytes else { return nil }
+        var jsonByteCount = 0
+        for index in 0..<lengthBytes { jsonByteCount = jsonByteCount << 8 | Int(value[index]) }
+        let content = value.extracting(droppingFirst: lengthBytes)
+        guard jsonByteCount <= content.count else { return nil }
+        return (
+            [UInt8](copying: content.extracting(first: jsonByteCount)),
+            [UInt8](copying: content.extracting(droppingFirst: jsonByteCount))
+        )
     }
 }

@@ -43,6 +43,10 @@ struct QueryResult: JSONRecord, Hashable {
     /// Send ids.
     var sends: [ListEntry<String>] = []
     var scopes: [ListEntry<GroupScope>] = []
+    /// The failed pushes of one send.
+    var failures: [ListEntry<TimelinePush>] = []
+    /// One period for each beginning.
+    var periods: [PeriodTally] = []
     /// The number of running activities, by group.
     var running: [String: Int] = [:]
     var installations: [Installation] = []
@@ -70,6 +74,7 @@ struct QueryResult: JSONRecord, Hashable {
     mutating func merge(_ other: QueryResult) {
         guard Set(lanes).isDisjoint(with: other.lanes) else { return }
         defer { mergeCounts() }
+        mergePeriods(of: other)
         lanes += other.lanes
         asOf = min(asOf, other.asOf)
         tallies += other.tallies
@@ -81,6 +86,7 @@ struct QueryResult: JSONRecord, Hashable {
         erasures.merge(other.erasures, uniquingKeysWith: max)
         timers += other.timers
         pushes += other.pushes
+        failures += other.failures
         events += other.events
         eventCounts += other.eventCounts
         while taps.count < other.taps.count { taps.append(0) }
@@ -105,8 +111,19 @@ struct QueryResult: JSONRecord, Hashable {
         let order = ListOrder(isOldestFirst: isOldestFirst)
         sends = order.firstPage(of: sends, cuts: cuts, limit: limit).page
         scopes = order.firstPage(of: scopes, cuts: cuts, limit: limit).page
+        failures = order.firstPage(of: failures, cuts: cuts, limit: limit).page
         events = order.firstPage(of: events, cuts: cuts, limit: limit).page
         audit = order.firstPage(of: audit, cuts: cuts, limit: limit).page
+    }
+
+    private mutating func mergePeriods(of other: QueryResult) {
+        for period in other.periods {
+            if let index = periods.firstIndex(where: { $0.at == period.at }) {
+                periods[index].merge(period)
+            } else {
+                periods.append(period)
+            }
+        }
     }
 
     /// Adds up counts of the same events in several lanes, and keeps only complete hours and as many as an answer
@@ -151,6 +168,14 @@ struct QueryResult: JSONRecord, Hashable {
             writer.field(entry.value.key)
             writer.object("row", record: entry.value.row)
         }
+        writer.objects("failures", of: failures) { entry, writer in
+            writer.field("place", entry.position.cursor)
+            writer.name("push")
+            writer.beginObject()
+            entry.value.write(to: &writer)
+            writer.endObject()
+        }
+        writer.objects("periods", of: periods) { $0.write(to: &$1) }
         writer.objects("running", of: running.sorted { $0.key < $1.key }) { entry, writer in
             writer.field("group", entry.key)
             writer.field("count", entry.value)
@@ -200,6 +225,12 @@ struct QueryResult: JSONRecord, Hashable {
                 position: $0["place"].listPosition(),
                 value: GroupScope(key: $0.scopeKey(), row: GroupRow(from: $0["row"].object())))
         }
+        failures =
+            (record["failures"].optional?.objects {
+                ListEntry(
+                    position: $0["place"].listPosition(), value: TimelinePush(from: $0["push"].object()))
+            }) ?? []
+        periods = (record["periods"].optional?.objects { PeriodTally(from: $0) }) ?? []
         for (group, count) in record["running"].objects(read: { ($0["group"].name(), $0["count"].int()) }) {
             running[group] = count
         }

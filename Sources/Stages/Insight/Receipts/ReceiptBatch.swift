@@ -7,6 +7,7 @@ package protocol StoredReceiptRows {
 
     func finishedLines(of sheetPosition: JobPosition) throws(Failure) -> FinishedLines?
     func tally(for key: SendTally.Key) throws(Failure) -> SendTally?
+    func period(in slot: SeriesSlot) throws(Failure) -> PeriodTally?
 }
 
 /// The rows that a batch of receipts changes. The first final receipt of each job counts once for its send. A
@@ -14,10 +15,11 @@ package protocol StoredReceiptRows {
 package struct ReceiptBatch {
     package private(set) var finishedLines: [JobPosition: FinishedLines] = [:]
     package private(set) var tallies: [SendTally.Key: SendTally] = [:]
+    package private(set) var periods: [SeriesSlot: PeriodTally] = [:]
 
     package init() {}
 
-    package var isEmpty: Bool { finishedLines.isEmpty && tallies.isEmpty }
+    package var isEmpty: Bool { finishedLines.isEmpty && tallies.isEmpty && periods.isEmpty }
 
     /// Counts a receipt.
     ///
@@ -35,13 +37,30 @@ package struct ReceiptBatch {
         for part in receipt.parts where part.outcome.isFinal {
             var newSystems = SystemCounts()
             lines.insert(part.lines, at: receipt.writtenAt) { newSystems.add(1, on: systemOfLine[$0]) }
-            tally.countJobs(
-                SendTally.JobOutcome(
-                    outcome: part.outcome, reason: part.outcome == .accepted ? nil : part.reason),
-                systems: newSystems, at: receipt.writtenAt)
+            let jobOutcome = SendTally.JobOutcome(
+                outcome: part.outcome, reason: part.outcome == .accepted ? nil : part.reason)
+            tally.countJobs(jobOutcome, systems: newSystems, at: receipt.writtenAt)
+            try countPeriods(of: receipt, outcome: jobOutcome, jobs: newSystems.count, storedIn: rows)
         }
         finishedLines[receipt.position] = lines
         tallies[key] = tally
+    }
+
+    /// Counts jobs in the series of their app.
+    private mutating func countPeriods<Rows: StoredReceiptRows>(
+        of receipt: Receipt, outcome: SendTally.JobOutcome, jobs: Int, storedIn rows: Rows
+    ) throws(Rows.Failure) {
+        if jobs == 0 { return }
+        for resolution in SeriesResolution.allCases {
+            let slot = SeriesSlot(of: receipt.writtenAt, app: receipt.app, resolution: resolution)
+            let beginning = resolution.beginning(of: receipt.writtenAt)
+            var period = try period(in: slot, storedIn: rows) ?? PeriodTally(at: beginning)
+            // The receipt is older than the whole series.
+            if period.at > beginning { continue }
+            if period.at < beginning { period = PeriodTally(at: beginning) }
+            period.countJobs(outcome, jobs: jobs, after: receipt.writtenAt - receipt.acceptedAt)
+            periods[slot] = period
+        }
     }
 
     /// Returns the system of each line of the sheet. Lines that the receipt does not name are unreported.
@@ -76,8 +95,16 @@ package struct ReceiptBatch {
         return try rows.tally(for: key)
     }
 
+    private func period<Rows: StoredReceiptRows>(
+        in slot: SeriesSlot, storedIn rows: Rows
+    ) throws(Rows.Failure) -> PeriodTally? {
+        if let changed = periods[slot] { return changed }
+        return try rows.period(in: slot)
+    }
+
     package mutating func removeAll() {
         finishedLines.removeAll(keepingCapacity: true)
         tallies.removeAll(keepingCapacity: true)
+        periods.removeAll(keepingCapacity: true)
     }
 }

@@ -6,7 +6,7 @@ internal import Store
 
 /// The rows of `progress`: each record, and indexes of sends by time and by group.
 enum ProgressRowMapping: RowMapping {
-    static let schema = 1
+    static let schema = 2
 
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
@@ -19,8 +19,8 @@ enum ProgressRowMapping: RowMapping {
         BigEndian.append(record.offset, to: &key)
         rows.put(key: key, value: value, at: progress.writtenAt, in: .rows)
         // The planner's record lists the send. Its verdict `conflict` is about a second request with the same
-        // id and another body, which is not the send.
-        if case .planner(let part) = progress.part, part.verdict != .conflict {
+        // id and another body, which is not the send. A dry run sends nothing, so no list has it.
+        if case .planner(let part) = progress.part, part.verdict != .conflict, !progress.isDryRun {
             let send = Array(progress.send.utf8)
             let time = RowKey.newestFirst(time: progress.acceptedAt)
             rows.put(key: timePrefix(app: app) + time + send, value: send, at: progress.writtenAt, in: .index)

@@ -9,7 +9,7 @@ internal import Telemetry
 /// The receipts of one lane and their counts by send, in an LMDB file. `ReceiptTable` lists its tables.
 final class ReceiptFile: LaneFile {
     /// The version of the layout. A file with another version is rebuilt.
-    static let schema = 3
+    static let schema = 4
 
     var position: AppliedPosition
     private let file: StateFile
@@ -125,6 +125,7 @@ final class ReceiptFile: LaneFile {
         try file.write { transaction throws(StoreError) in
             try transaction.apply(finishedLineRows(), to: file.table(.finished))
             try transaction.apply(tallyRows(), to: file.table(.tallies))
+            try transaction.apply(periodRows(), to: file.table(.series))
             try transaction.apply(receipts, to: file.table(.receipts))
             try transaction.apply(recipientHashes, to: file.table(.recipientHashes))
             try transaction.setAppliedProgress(
@@ -159,6 +160,18 @@ final class ReceiptFile: LaneFile {
             Self.startValue(&value, at: tally.newestReceiptAt)
             value.append(contentsOf: tally.encoded())
             rows.putWithChecksum(key.bytes.span, value: value.span)
+        }
+        rows.sort()
+        return rows
+    }
+
+    private func periodRows() -> RowBatch {
+        var rows = RowBatch()
+        var value: [UInt8] = []
+        for (slot, period) in batch.periods {
+            Self.startValue(&value, at: period.at)
+            value.append(contentsOf: period.encoded())
+            rows.putWithChecksum(slot.key.span, value: value.span)
         }
         rows.sort()
         return rows

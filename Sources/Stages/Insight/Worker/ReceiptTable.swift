@@ -5,6 +5,8 @@ enum ReceiptTable: String, CaseIterable {
     case finished
     /// `SendTally`, by app, send and environment.
     case tallies
+    /// `PeriodTally` of each `SeriesSlot`.
+    case series
     /// The receipts by offset: the length of the JSON in four bytes, the JSON, and the header `to`. A person's
     /// pushes are read from them.
     case receipts

@@ -28,6 +28,39 @@ struct StoredReceipts: StoredReceiptRows {
         }
     }
 
+    func period(in slot: SeriesSlot) throws(StoreError) -> PeriodTally? {
+        try environment.read { view throws(StoreError) in
+            guard let value = try view.value(of: slot.key.span, in: table(.series)) else { return nil }
+            return try period(in: value)
+        }
+    }
+
+    /// Returns the periods of an app's series in this lane, in any order.
+    func periods(of app: String, resolution: SeriesResolution) throws(StoreError) -> [PeriodTally] {
+        var range = KeyRange(prefix: SeriesSlot.prefix(app: app, resolution: resolution))
+        var periods: [PeriodTally] = []
+        _ = try environment.read { view throws(StoreError) in
+            try view.readPage(of: table(.series), range: &range, rowsMax: resolution.slotCount) {
+                key, stored in
+                guard RowChecksum.isValid(key: key, stored: stored),
+                    let period = try? self.period(
+                        in: stored.extracting(droppingFirst: min(RowChecksum.byteCount, stored.count)))
+                else { return }
+                periods.append(period)
+            }
+        }
+        return periods
+    }
+
+    private func period(in value: Span<UInt8>) throws(StoreError) -> PeriodTally {
+        let json = value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count))
+        do {
+            return try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
+                try unsafe PeriodTally.decode(bytes, with: reader)
+            }
+        } catch { throw unreadableRow }
+    }
+
     /// Returns the tally in a row's value.
     func tally(in value: Span<UInt8>) throws(StoreError) -> SendTally {
         let json = value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count))

@@ -1,0 +1,47 @@
+// The columns of lists of sends: what was sent, to whom, by whom, and what happened.
+
+import { h } from "./h.js";
+import { moment } from "./parts.js";
+import { bar } from "./charts.js";
+import { count, counted } from "./format.js";
+import { toAsking } from "./router.js";
+import { layoutOf, schemaOfState, stateWords } from "./layout.js";
+import { reportParts, targets, verdictTag } from "./report.js";
+
+const nouns = { segments: "segment", tags: "tag", users: "user", activities: "activity" };
+const many = { activity: "activities" };
+
+/** The audience of a stored send in words. The server keeps its first names and their number. */
+export function storedAudience({ audience, event }) {
+  if (!audience) return undefined;
+  const { kind, names = [], count: number = names.length } = audience;
+  if (kind === "everyone") return "everyone";
+  if (kind === "group") return event === "start" ? "everyone" : "the group";
+  const one = nouns[kind];
+  return number === 1 ? `${one} ${names[0]}` : `${counted(number, one, many[one])}: ${names.join(", ")}${number > names.length ? " …" : ""}`;
+}
+
+/** An id of a request is long, and its beginning tells requests apart. The page of the send has the whole id. */
+const shortID = (id) => (id.length > 12 ? `${id.slice(0, 12)}…` : id);
+
+/** The content of a stored send in one line. */
+export function storedContent({ contentState }) {
+  return contentState === undefined ? undefined : stateWords(layoutOf(schemaOfState(contentState)), contentState);
+}
+
+export const sendColumns = (isGroupShown = true) => [
+  isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
+    ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
+  { title: "Accepted", kind: "time", cell: (send) => moment(send.acceptedAt) },
+  { title: "Send", kind: "name", cell: (send) => [
+    h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) }, send.event ?? "send"),
+    storedContent(send) && [" ", storedContent(send)],
+    storedAudience(send) && h("div.note", "to ", storedAudience(send))] },
+  { title: "Result", cell: (send) => verdictTag(send) },
+  { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
+  { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
+  { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
+  { title: "Author and request", kind: "name", cell: (send) => [send.author ? h("code", send.author) : "–", send.requestId && h("div.note", { title: `Request ${send.requestId}` }, shortID(send.requestId))] },
+  { title: "", spoken: "Chart of the outcomes", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
+    && bar("Outcomes of the pushes", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed)) },
+].filter(Boolean);

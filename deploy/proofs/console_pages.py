@@ -1,0 +1,419 @@
+"""Uses the pages of the console for sends, people and set-up in headless Chromium, with keys of two apps, and checks the rules of WCAG 2.2 AA."""
+import csv
+import io
+import json
+import os
+import re
+import sys
+import time
+import urllib.request
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import console_browser
+from console_browser import Browser, api, check, failures
+from console_proxy import Proxy
+
+console_browser.LIMIT = 20
+# A type and a webhook that do not exist yet.
+console_browser.REFUSED += ("status of 404",)
+RUN = time.strftime("%H%M%S")
+TYPE, GROUP, BROKEN, SEGMENT = "MatchAttributes", f"semi-final-{RUN}", f"broken-{RUN}", f"fans-{RUN}"
+BROKEN_PHONES = 120
+# Phones that get a start and whose people do not allow it.
+WAITING, WAITING_PHONES = f"waiting-{RUN}", 40
+ADDRESS = os.environ["GATEWAY"].removeprefix("http://").split(":")
+PROXY = Proxy(ADDRESS[0], int(ADDRESS[1]), os.environ.get("CONSOLE_FILES"))
+console_browser.CONSOLE = PROXY.address
+with open(os.environ["AXE"]) as source:
+    AXE = source.read()
+
+
+def send(event, group=GROUP, home=0, **fields):
+    body = {"event": event, "groupId": group, "contentState": {"home": home, "away": 0}, **fields}
+    if event == "start":
+        body = {"audience": "everyone", **body, "attributesType": TYPE, "attributes": {"home": "Larks", "away": "Terns"}, "alert": {"title": "Kick-off"}}
+    return api("POST", "/v1/sends", body)
+
+
+def until(sentence, fact, limit=60):
+    end = time.time() + limit
+    while time.time() < end:
+        try:
+            if fact():
+                return
+        except OSError:
+            pass
+        time.sleep(0.2)
+    raise TimeoutError(sentence)
+
+
+def rows(browser):
+    return browser.run("return [...document.querySelectorAll('main tbody tr')].map((one) => one.innerText.replace(/\\s+/g, ' ').trim())")
+
+
+def press(browser, text, inside="main"):
+    # A page that polls may build the button again in the same moment.
+    for _ in range(5):
+        try:
+            return browser.click(browser.find(inside).find_element(By.XPATH, f".//button[contains(normalize-space(.), '{text}')]"))
+        except WebDriverException:
+            time.sleep(0.2)
+    raise TimeoutError(f"the button {text}")
+
+
+def step_1_sends(browser):
+    browser.open(f"sends?group={GROUP}")
+    browser.wait("1: the list has event, content and audience", lambda: any("update 2:0" in row and "the group" in row for row in rows(browser)))
+    row = next(row for row in rows(browser) if "update 2:0" in row)
+    check(os.environ["ADMIN"].split("_")[2] in row, f"1: a send names its author: {row}")
+    sent = api("GET", f"/v1/sends?group={GROUP}&event=update")["items"]
+    check([one["event"] for one in sent] == ["update"] and sent[0]["requestId"][:12] in row, "1: the request id stands on the send")
+    browser.open("sends")
+    browser.find("tbody tr")
+    browser.find("input[name=text]").send_keys(BROKEN.upper(), Keys.ENTER)
+    browser.wait("1: the search finds a group in any case of letters", lambda: len(rows(browser)) == 1 and BROKEN in rows(browser)[0])
+    browser.picture("pages-1-sends")
+    browser.open(f"sends?text={GROUP}&event=start")
+    browser.wait("1: filters combine", lambda: len(rows(browser)) == 1 and "start 0:0" in rows(browser)[0] and "everyone" in rows(browser)[0])
+    browser.open(f"sends?result=failed&group={GROUP}")
+    browser.wait("1: a filter that nothing matches says so", lambda: "No send that was read matches the filter" in browser.text())
+    browser.open("audit?of=sends&range=1d")
+    browser.wait("1: the audit of sends names the request", lambda: any("send.update" in row and sent[0]["requestId"] in row for row in rows(browser)))
+
+
+def step_2_failed_phones(browser):
+    sent = api("GET", f"/v1/sends?group={BROKEN}")["items"][0]
+    browser.open(f"sends/{sent['sendId']}?at={sent['acceptedAt']}")
+    browser.wait("2: a send that APNs rejected has failed", lambda: "failed" in browser.find("h1").text)
+    browser.wait("2: its reasons have a remedy", lambda: "Unregistered" in browser.text() and "The app was removed from the phone" in browser.text())
+    press(browser, "List them")
+    browser.wait("2: the failed phones are listed", lambda: sum("Unregistered" in row and BROKEN in row for row in rows(browser)) == 100)
+    press(browser, "Show more")
+    browser.wait("2: the list goes on", lambda: sum("Unregistered" in row and BROKEN in row for row in rows(browser)) == BROKEN_PHONES)
+    browser.picture("pages-2-failed")
+    request = urllib.request.Request(f"{console_browser.GATEWAY}/v1/sends/{sent['sendId']}/failures?format=csv&limit=5000&reason=Unregistered",
+                                     headers={"Authorization": "Bearer " + os.environ["ADMIN"]})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        found = list(csv.DictReader(io.StringIO(answer.read().decode())))
+        name = answer.headers["Content-Disposition"]
+    users = {row["userId"] for row in found}
+    check(len(found) == BROKEN_PHONES and len(users) == BROKEN_PHONES and 'filename="failures.csv"' in name, f"2: the file has each phone once: {len(found)}")
+    # The download of the page takes the same path.
+    press(browser, "Download CSV")
+    time.sleep(1)
+    check(not browser.errors(), "2: the download has no error")
+
+
+def step_2_waiting_for_allow(browser):
+    browser.open(f"sends?group={WAITING}")
+    browser.wait("2: a start that no phone reports waits for Allow", lambda: len(rows(browser)) == 1 and "waiting for Allow" in rows(browser)[0])
+    browser.open(f"groups/{WAITING}")
+    browser.wait("2: its group counts no phone", lambda: f"APNs accepted the newest state for {WAITING_PHONES} phones, and no phone reports a running activity" in browser.text())
+    started = api("GET", f"/v1/sends?group={GROUP}&event=start")["items"][0]
+    check(started["report"].get("waitingForAllow") == 0, f"2: no phone of the other group waits: {started['report'].get('waitingForAllow')}")
+
+
+def phone_of(group):
+    found = None
+
+    def look():
+        nonlocal found
+        found = next((one for one in api("GET", f"/v1/events?group={group}&code=n:lut&limit=1")["items"]), None)
+        return found is not None
+    until("a phone reports its activity", look)
+    return found["installationId"]
+
+
+def step_3_lock_screen(browser):
+    phone = phone_of(GROUP)
+    browser.open(f"people/installation/{phone}")
+    card = lambda: browser.find_text("figure", GROUP)  # noqa: E731
+    browser.wait("3: a phone's page draws the lock screen of each activity as it should look now", lambda: "2:0" in " ".join(card().text.split()))
+    browser.wait("3: each has its reason", lambda: len(card().find_element(By.CSS_SELECTOR, ".reason").text) > 10)
+    activity = next(one for one in api("GET", f"/v1/installations/{phone}")["activities"] if one["groupId"] == GROUP)
+    check(activity["newest"]["contentState"] == {"home": 2, "away": 0} and activity["newest"]["version"] == activity["version"], "3: insight answers the newest state of an activity")
+    browser.picture("pages-3-lock-screen")
+
+
+def step_4_types(browser):
+    name = f"Order{RUN}"
+    browser.open(f"types/{name}")
+    browser.field("example").send_keys('{"status":"on its way","stops":3,"eta":"2026-11-20T20:00:00Z","items":[{"name":"tea","count":2}]}')
+    press(browser, "Make the schemas")
+    browser.wait("4: an example makes a schema", lambda: '"count": "int"' in browser.field("contentStateSchema").get_attribute("value"))
+    browser.field("layout").send_keys('{"lines":["status"],"steps":[{"label":"stop passed","field":"stops","add":-1}]}')
+    browser.wait("4: the preview shows the example in the layout", lambda: "on its way" in browser.find(".phone").text and "stops" not in browser.find(".phone").text)
+    browser.field("updateTokenTtl").send_keys("2 weeks")
+    press(browser, "Save")
+    browser.wait("4: a wrong value is marked at its field", lambda: browser.field("updateTokenTtl").get_attribute("aria-invalid") == "true")
+    browser.field("updateTokenTtl").clear()
+    browser.field("updateTokenTtl").send_keys("8h")
+    press(browser, "Save")
+    browser.wait("4: the type is in the list", lambda: any(row.startswith(name) and "8h" in row for row in rows(browser)))
+    stored = api("GET", f"/v1/activity-types/{name}")
+    check(stored["contentStateSchema"]["items"] == [{"name": "string", "count": "int"}] and stored["layout"]["lines"] == ["status"], "4: the type is stored with schema and layout")
+    browser.picture("pages-4-types")
+
+
+def step_5_segments(browser):
+    before = len(api("GET", "/v1/sends?limit=500")["items"])
+    audited = lambda: [one["action"] for one in api("GET", "/v1/audit?of=sends&limit=500")["items"]]  # noqa: E731
+    audits = len(audited())
+    browser.open("segments")
+    browser.wait("5: the form is there", lambda: browser.field("name").is_displayed())
+    browser.field("name").send_keys(SEGMENT)
+    browser.field("rule").send_keys('{"tag":')
+    press(browser, "Save")
+    browser.wait("5: a rule that is no JSON is marked", lambda: browser.field("rule").get_attribute("aria-invalid") == "true")
+    browser.field("rule").clear()
+    browser.field("rule").send_keys('{"field":"os","atLeast":"26"}')
+    press(browser, "Save")
+    card = lambda: browser.find_text("section", SEGMENT)  # noqa: E731
+    browser.wait("5: the segment is listed with its rule", lambda: '"atLeast": "26"' in card().text)
+    browser.click(card().find_element(By.XPATH, ".//button[contains(., 'Count its phones')]"))
+    browser.wait("5: its phones are counted", lambda: "can get a start now" in card().text)
+    number = int(card().find_element(By.TAG_NAME, "strong").text.split()[0].replace(",", ""))
+    # Phones of iOS 26 are 385 of 944 in a demonstration.
+    check(0 < number < 944, f"5: the segment has {number} phones")
+    time.sleep(3)
+    check(len(api("GET", "/v1/sends?limit=500")["items"]) == before and len(audited()) == audits, "5: a count leaves no send and no audit entry")
+    browser.picture("pages-5-segments")
+
+
+def step_6_keys_webhooks_app(browser):
+    PROXY.canned["/v1/keys"] = {"items": [{"id": "abcd", "role": "send", "name": "backend", "createdAt": 1}, {"id": "dcba", "role": "read", "createdAt": 1, "revokedAt": 2}],
+                                "id": "new", "role": "send", "createdAt": 1, "key": "flotilla_demo_secret"}
+    browser.open("keys")
+    browser.wait("6: the keys are listed with their roles and states", lambda: any("abcd" in row and "valid" in row for row in rows(browser)) and any("revoked" in row for row in rows(browser)))
+    check(browser.run("return [...document.querySelectorAll('main button')].filter((one) => one.textContent === 'Revoke').length") == 1, "6: only a valid key can be revoked")
+    press(browser, "Create")
+    browser.wait("6: the text of a new key is shown once", lambda: browser.find(".secret").text == "flotilla_demo_secret")
+    browser.picture("pages-6-keys")
+    browser.open("webhooks")
+    browser.wait("6: the form is there", lambda: browser.field("name").is_displayed())
+    browser.field("name").send_keys(f"backend-{RUN}")
+    browser.field("url").send_keys("https://example.com/flotilla")
+    press(browser, "Save")
+    browser.wait("6: the secret of a new webhook is shown once", lambda: browser.find(".secret").text.startswith("whsec_"))
+    browser.wait("6: the webhook is listed", lambda: any(f"backend-{RUN}" in row and "all" in row for row in rows(browser)))
+    press(browser, "Delete")
+    browser.click(browser.find("dialog button[value=yes]"))
+    browser.wait("6: a webhook can be deleted", lambda: f"backend-{RUN}" not in " ".join(rows(browser)))
+    PROXY.canned["/v1/app"] = {"bundleId": "com.example.demo", "teamId": "ABCDEFGHIJ", "environments": ["production"]}
+    browser.open("app")
+    browser.wait("6: the settings of the app are shown", lambda: "com.example.demo" in browser.text())
+    press(browser, "Save")
+    browser.find("dialog[open]")
+    browser.click(browser.find("dialog button[value=yes]"))
+    browser.wait("6: the settings can be changed", lambda: "The settings are changed" in browser.text())
+    del PROXY.canned["/v1/keys"], PROXY.canned["/v1/app"]
+
+
+def step_7_roles(_):
+    browser = Browser()
+    browser.log_in("READ")
+    menu = browser.run("return document.querySelector('nav.menu').innerText")
+    check("Keys" not in menu and "Webhooks" not in menu and "Segments" in menu, "7: a key that may read sees no keys and no webhooks")
+    for page in ["keys", "webhooks"]:
+        browser.open(page)
+        browser.wait(f"7: the page {page} is refused to it", lambda: "This key may not open this page" in browser.text())
+    for page in ["types", f"types/{TYPE}", "segments"]:
+        browser.open(page)
+        time.sleep(1)
+        offered = browser.run("return [...document.querySelectorAll('main button')].map((one) => one.textContent)")
+        check(not [text for text in offered if text.startswith(("Save", "Delete", "New", "Count"))], f"7: {page} offers it no change: {offered}")
+    browser.close()
+
+
+def step_8_several_apps(_):
+    browser = Browser()
+    browser.log_in("ADMIN")
+    app = lambda: browser.run("return document.querySelector('.who strong').textContent")  # noqa: E731
+    check(app() == "demo", f"8: the first app is {app()}")
+    browser.open(f"groups/{GROUP}")
+    browser.wait("8: its group is there", lambda: GROUP in browser.find("h1").text)
+    press(browser, "Another app", ".who")
+    browser.find("input[name=key]").send_keys(os.environ["OTHER"], Keys.ENTER)
+    browser.wait("8: a key of another app opens its pages", lambda: app() == "other")
+    browser.wait("8: they begin at Now, without the groups of the first app", lambda: browser.driver.current_url.endswith("#/") and "No group is live" in browser.text())
+    choose = lambda name: browser.run("const list = document.querySelector('.who select'); list.value = arguments[0]; list.dispatchEvent(new Event('change'))", name)  # noqa: E731
+    choose("demo")
+    browser.wait("8: a reader switches to the first app", lambda: app() == "demo" and GROUP in browser.text())
+    first = browser.driver.current_window_handle
+    browser.driver.switch_to.new_window("tab")
+    browser.open("")
+    browser.find("nav.menu")
+    choose("other")
+    browser.wait("8: another tab uses the other app", lambda: app() == "other")
+    browser.driver.refresh()
+    browser.find("nav.menu")
+    check(app() == "other", "8: a tab keeps its app when it is loaded again")
+    browser.driver.switch_to.window(first)
+    time.sleep(2)
+    check(app() == "demo" and GROUP in browser.text(), "8: the first tab keeps its own app")
+    browser.picture("pages-8-apps")
+    cookies = {one["name"]: one for one in browser.driver.get_cookies()}
+    check(set(cookies) == {"flotilla_session.demo", "flotilla_session.other"} and all(one["httpOnly"] and one["sameSite"] == "Strict" for one in cookies.values()), "8: each app has its own cookie")
+    press(browser, "Log out", ".who")
+    browser.wait("8: after a log-out the console goes on with the other app", lambda: app() == "other")
+    check([one["name"] for one in browser.driver.get_cookies()] == ["flotilla_session.other"], "8: a log-out ends one session only")
+    press(browser, "Log out", ".who")
+    browser.find("input[name=key]")
+    check(not browser.driver.get_cookies(), "8: the last log-out leaves no cookie")
+    check(not browser.errors(), f"8: no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
+
+
+PAGES = ["", f"compose?event=update&group={GROUP}", "groups", f"groups/{GROUP}", "sends", "schedules", "definitions", "people", "events", "dead-letters", "fleet", "audit",
+         "types", f"types/{TYPE}", "segments", "keys", "webhooks", "app"]
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def findings(browser, place):
+    """Runs the rules that a program can check. Returns the rules that the page breaks."""
+    browser.driver.execute_script(AXE)
+    found = browser.driver.execute_async_script("""const done = arguments[arguments.length - 1];
+        axe.run(document, {runOnly: arguments[0], resultTypes: ['violations']}).then((result) => done(result.violations.map(({id, nodes}) =>
+          `${id}: ${nodes.slice(0, 3).map(({target, any, all, none}) => target.join(' ') + ' (' + ([...any, ...all, ...none][0]?.message ?? '').slice(0, 120) + ')').join('; ')}`)), (error) => done([String(error)]))""", RULES)
+    check(not found, f"9: {place} breaks no rule {found or ''}")
+
+
+def step_9_wcag(_):
+    sent = api("GET", f"/v1/sends?group={BROKEN}")["items"][0]
+    PROXY.canned["/v1/keys"] = {"items": [{"id": "abcd", "role": "send", "name": "backend", "createdAt": 1}]}
+    PROXY.canned["/v1/app"] = {"bundleId": "com.example.demo"}
+    pages = [*PAGES, f"sends/{sent['sendId']}?at={sent['acceptedAt']}", f"people/installation/{phone_of(GROUP)}"]
+    for word, width, height, dark, zoom in [("desktop", 1280, 900, False, 1), ("dark", 1280, 900, True, 1), ("360 px", 360, 740, False, 1), ("a zoom of 200 %", 1280, 900, False, 2)]:
+        browser = Browser(width, height, dark)
+        if zoom == 2:
+            browser.command("Emulation.setDeviceMetricsOverride", width=width // 2, height=height // 2, deviceScaleFactor=2, mobile=False)
+        browser.open("")
+        browser.find("input[name=key]")
+        findings(browser, f"{word}: the log-in")
+        browser.log_in("ADMIN")
+        for page in pages:
+            browser.open(page)
+            browser.wait(f"9: {word}: {page.split('?')[0] or 'now'} is shown", lambda: "Looking …" not in browser.text())
+            time.sleep(0.7)
+            findings(browser, f"{word}: {page.split('?')[0] or 'now'}")
+            wide = browser.run("return document.documentElement.scrollWidth > innerWidth")
+            check(not wide, f"9: {word}: {page.split('?')[0] or 'now'} is not wider than the screen")
+        browser.open(f"compose?event=update&group={GROUP}&type={TYPE}&at={time.time_ns()}")
+        browser.wait(f"9: {word}: a form is filled in", lambda: browser.field("contentState.home").get_attribute("value") != "")
+        browser.click(browser.find("button[value=send]"))
+        browser.wait(f"9: {word}: the dialog is ready", lambda: browser.run("return document.querySelector('dialog button[value=yes]')?.disabled === false"))
+        findings(browser, f"{word}: the dialog of a send")
+        check(not browser.errors(), f"9: {word}: no error in the browser's console {browser.errors()[:3] or ''}")
+        browser.close()
+    del PROXY.canned["/v1/keys"], PROXY.canned["/v1/app"]
+
+
+# The controls that a reader must reach. Of a group of radio buttons Tab reaches one.
+CONTROLS = """return [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter((one) =>
+    !one.disabled && one.checkVisibility({visibilityProperty: true}) && !one.closest('details:not([open]) > :not(summary)') && !(one.type === 'radio' && !one.checked)).length"""
+
+
+def step_10_keyboard(browser):
+    keys = lambda *pressed: webdriver.ActionChains(browser.driver).send_keys(*pressed).perform()  # noqa: E731
+    for page in ["", "sends", "people", "events", "types", f"types/{TYPE}", "segments", "webhooks"]:
+        browser.open(page)
+        browser.wait(f"10: {page or 'now'} is shown", lambda: "Looking …" not in browser.text())
+        time.sleep(1)
+        browser.run("window.reached = new Set(); window.faint = []; document.body.focus(); document.activeElement.blur()")
+        wanted = browser.run(CONTROLS)
+        for _ in range(wanted + 30):
+            keys(Keys.TAB)
+            browser.run("""const one = document.activeElement;
+                if (one === document.body) return;
+                window.reached.add(one);
+                const shown = one.type === 'radio' ? one.closest('label') : one;
+                if (getComputedStyle(shown).outlineStyle === 'none' && !one.matches('.skip')) window.faint.push(one.outerHTML.slice(0, 80));""")
+        reached, faint = browser.run("return [window.reached.size, [...new Set(window.faint)].slice(0, 3)]")
+        check(reached >= wanted - 1, f"10: on {page or 'now'} Tab reaches all controls: {reached} of {wanted}")
+        check(not faint, f"10: on {page or 'now'} the focus is visible {faint or ''}")
+
+
+def step_11_weight(_):
+    if PROXY.folder:
+        return
+    fresh = Browser()
+    before = PROXY.bytes
+    fresh.log_in("ADMIN")
+    fresh.wait("11: Now is shown", lambda: GROUP in fresh.text())
+    check(PROXY.bytes - before <= 150_000, f"11: the first load with its data costs {PROXY.bytes - before:,} bytes")
+    for page in ["", "sends", f"groups/{GROUP}"]:
+        fresh.open(page)
+        time.sleep(4)
+        before, began = PROXY.bytes, time.time()
+        time.sleep(10)
+        rate = (PROXY.bytes - before) / (time.time() - began)
+        check(rate <= 5000, f"11: {page.split('/')[0] or 'now'} costs {rate:.0f} bytes a second")
+    fresh.close()
+
+
+def simulate(method, script=None):
+    """Sets or deletes the faults of the simulated APNs."""
+    with open(os.environ["LOG"]) as log:
+        control = re.search(r'"control":"([0-9.:]+)"', log.read()).group(1)
+    request = urllib.request.Request(f"http://{control}/v1/script", method=method, data=None if script is None else json.dumps(script).encode())
+    urllib.request.urlopen(request, timeout=10).close()
+
+
+def report(name, count):
+    """Reports start tokens of phones that the simulated APNs does not know."""
+    api("POST", "/v1/reports", [{"installationId": f"{name}-{number}", "userId": f"user-{name}-{number}", "environment": "production", "kind": "startToken",
+                                 "attributesType": TYPE, "token": f"{number:032x}{abs(hash(name)) % 10**12:032x}", "tags": [name]} for number in range(count)])
+    until("the reports", lambda: api("GET", f"/v1/users/user-{name}-{count - 1}")["installations"])
+
+
+def start_with(answer, name, count, outcome):
+    """Starts a group on reported phones while APNs gives one answer to each start."""
+    report(name, count)
+    simulate("PUT", {"rules": [{"match": {"events": ["start"]}, "answer": answer}]})
+    try:
+        started = send("start", name, audience={"users": [f"user-{name}-{number}" for number in range(count)]})
+        until(f"{count} {outcome}", lambda: api("GET", f"/v1/sends/{started['sendId']}?at={started['acceptedAt']}")["report"].get(outcome) == count)
+    finally:
+        simulate("DELETE")
+
+
+def prepare():
+    """Starts a group on phones that APNs no longer knows, one on phones that do not report it, and one on all the others."""
+    start_with({"reason": "Unregistered"}, BROKEN, BROKEN_PHONES, "rejected")
+    running = lambda: api("GET", f"/v1/groups/{GROUP}")  # noqa: E731
+    send("start")
+    until("the start", lambda: running()["running"] >= 900)
+    send("update", home=2)
+    until("the update", lambda: running()["onNewest"] >= 900)
+    # The last, because these phones would get the other starts too.
+    start_with({"status": 200, "body": ""}, WAITING, WAITING_PHONES, "accepted")
+
+
+def main():
+    began = time.time()
+    prepare()
+    browser = Browser()
+    browser.log_in("ADMIN")
+    for name, step in sorted(((name, step) for name, step in globals().items() if name.startswith("step_")), key=lambda one: int(one[0].split("_")[1])):
+        # Further arguments select steps by a part of their names.
+        if len(sys.argv) > 2 and not any(part in name for part in sys.argv[2:]):
+            continue
+        print(f"     {name.replace('_', ' ')}", flush=True)
+        try:
+            step(browser)
+        except Exception as error:  # noqa: BLE001 the other steps still run
+            check(False, f"{name}: {error!r}"[:500])
+            browser.picture(f"failed-{name}")
+    check(not browser.errors(), f"no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
+    for name in [GROUP, BROKEN, WAITING]:
+        api("POST", "/v1/sends", {"event": "end", "groupId": name, "dismissalDate": {"offset": 0}})
+    print(f"flotilla: {len(failures)} failed, after {time.time() - began:.0f} s")
+    raise SystemExit(1 if failures else 0)
+
+
+main()

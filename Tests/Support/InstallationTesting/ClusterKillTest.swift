@@ -169,6 +169,7 @@ package final class ClusterKillTest {
         if result.behindMillisecondsMax > plan.behindMillisecondsMax {
             result.faults.append("a phone was behind for \(result.behindMillisecondsMax) ms")
         }
+        if !result.faults.isEmpty { result.faults.append("the logs of fan-out end with:\n\(fanOutLogEnds)") }
         return result
     }
 
@@ -225,6 +226,11 @@ package final class ClusterKillTest {
     /// The end of the output of each process, for an error.
     private var logEnds: String {
         fleet.members.map { "\($0.name): \($0.process.errors.suffix(1500))" }.joined(separator: "\n")
+    }
+
+    private var fanOutLogEnds: String {
+        fleet.members.filter { $0.stage == .fanOut }.flatMap(\.logs).map { String($0.suffix(20_000)) }
+            .joined(separator: "\n")
     }
 
     // MARK: The background

@@ -44,7 +44,10 @@ package struct InstallationCheck: Sendable {
         }
         let secrets = try JobSecrets(on: fleet.bed, keys: keys)
         (jobLines, tokens) = (secrets.jobCount, secrets.tokens.count)
-        if secrets.duplicateCount > 0 { faults.append("\(secrets.duplicateCount) jobs were written twice") }
+        if !secrets.duplicates.isEmpty {
+            let examples = secrets.duplicates.prefix(5).joined(separator: "; ")
+            faults.append("\(secrets.duplicates.count) jobs were written twice: \(examples)")
+        }
         checkScreens(view.screens, phones: fleet.plan.phones)
         checkOtherApp(view, secret: secret)
         try checkTopics(of: fleet, secrets: secrets)

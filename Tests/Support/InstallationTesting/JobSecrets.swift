@@ -18,16 +18,18 @@ struct JobSecrets {
     private static let digitCount = 32
 
     private(set) var jobCount = 0
-    /// The number of jobs that repeat the token, version and event of another job.
-    private(set) var duplicateCount = 0
+    /// The jobs that repeat the token, version and event of another job, with the places of both.
+    private(set) var duplicates: [String] = []
     /// The first hexadecimal digits of each token.
     private(set) var tokens: Set<[UInt8]> = []
 
     init(on bed: TestBed, keys: SealingKeys?) throws {
         let seal = TokenSeal(keys: keys)
-        var jobs: Set<Job> = []
+        var places: [Job: String] = [:]
         for topic in [TopicName.jobs, .jobsUrgent] {
             try TopicContent.forEachRecord(of: topic, in: bed) { record in
+                let place =
+                    "\(topic.rawValue)/\(record.partition) at \(record.offset), written at \(record.timestamp ?? 0)"
                 let record = ReadRecord(record)
                 let apnsFields = Array((record.headers["apns"] ?? "").utf8)
                 let flotillaFields = Array((record.headers["flotilla"] ?? "").utf8)
@@ -41,7 +43,9 @@ struct JobSecrets {
                     jobCount += 1
                     tokens.insert(firstDigits)
                     let job = Job(token: firstDigits, version: head.version, event: head.event)
-                    if !jobs.insert(job).inserted { duplicateCount += 1 }
+                    if let other = places.updateValue(place, forKey: job) {
+                        duplicates.append("\(job.event) \(job.version): \(other), and \(place)")
+                    }
                 }
             }
         }

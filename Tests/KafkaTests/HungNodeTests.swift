@@ -166,6 +166,22 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
+    @Test func `a question about the ends of a partition keeps its limit when the leader hangs`() async throws {
+        try await onThread {
+            let cluster = try makeCluster(brokers: 1, partitions: 1)
+            let producer = try productProducer(on: cluster)
+            let partition = TopicPartition("jobs", 0)
+            #expect(try producer.watermarks(of: partition, withinMilliseconds: 5000).high == 0)
+            cluster.stopAnswering(broker: 1)
+            let askedAt = Instant.now()
+            #expect(throws: KafkaError.self) {
+                try producer.watermarks(of: partition, withinMilliseconds: 500)
+            }
+            // The library would wait for 6 s until it leaves the node.
+            #expect(Instant.now().milliseconds(since: askedAt) < 3000)
+        }
+    }
+
     @Test func `a transaction of a short limit has a shorter limit for answers`() throws {
         let cluster = try makeCluster(brokers: 1)
         _ = try TransactionalProducer(

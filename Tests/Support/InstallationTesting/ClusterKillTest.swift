@@ -118,6 +118,9 @@ package final class ClusterKillTest {
     private var acceptedAt: [Int64] = []
     /// The time of the next look at the screens, in milliseconds since 1970.
     private var nextMeasurementAt: Int64 = 0
+    /// The longest times since the last death: for which a phone was behind, and for which no gateway accepted an update.
+    private var behindMillisecondsSinceDeath: Int64 = 0
+    private var refusedMillisecondsSinceDeath: Int64 = 0
 
     /// - Parameters:
     ///   - programs: The directory with `flotilla`.
@@ -159,6 +162,7 @@ package final class ClusterKillTest {
         acceptedAt.append(WallTime.now().milliseconds)
         try await waitUntilShown(goals: lastGoals + 1)
         try await waitUntilComplete(sends)
+        plan.report("the end: \(progressText)")
         let view = try await InstallationOutsideView(of: fleet, by: backend, group: match.group, sends: sends)
         try await fleet.stop()
         let check = try InstallationCheck(
@@ -184,7 +188,8 @@ package final class ClusterKillTest {
         let now = WallTime.now().milliseconds
         acceptedAt.append(now)
         result.updateCount += 1
-        result.refusedMillisecondsMax = max(result.refusedMillisecondsMax, now - startedAt)
+        refusedMillisecondsSinceDeath = max(refusedMillisecondsSinceDeath, now - startedAt)
+        result.refusedMillisecondsMax = max(result.refusedMillisecondsMax, refusedMillisecondsSinceDeath)
         while WallTime.now().milliseconds < startedAt + Self.updateIntervalMilliseconds {
             try await advanceAndPause()
         }
@@ -266,6 +271,7 @@ package final class ClusterKillTest {
             let node = remainingNodes.removeLast()
             result.killCount += 1
             plan.report("death \(result.killCount) of \(plan.kills): node \(node); \(progressText)")
+            (behindMillisecondsSinceDeath, refusedMillisecondsSinceDeath) = (0, 0)
             nodeCommand = NodeCommand { try await nodes.kill(node) }
             let awayMilliseconds = Int.random(in: plan.awayMilliseconds, using: &random)
             clusterState = .away(node: node, until: now + Int64(awayMilliseconds))
@@ -280,7 +286,10 @@ package final class ClusterKillTest {
     }
 
     private var progressText: String {
-        "\(result.updateCount) updates, a phone was behind for \(result.behindMillisecondsMax) ms at most"
+        """
+        \(result.updateCount) updates; since the last death a phone was behind for \(behindMillisecondsSinceDeath) ms at \
+        most, and updates were refused for \(refusedMillisecondsSinceDeath) ms at most
+        """
     }
 
     /// Measures for how long the phone with the oldest state has missed the next one.
@@ -290,7 +299,8 @@ package final class ClusterKillTest {
         guard let oldest = Self.oldestGoals(in: try await backend.screens(of: match.group)),
             oldest + 1 < acceptedAt.count
         else { return }
-        result.behindMillisecondsMax = max(result.behindMillisecondsMax, now - acceptedAt[oldest + 1])
+        behindMillisecondsSinceDeath = max(behindMillisecondsSinceDeath, now - acceptedAt[oldest + 1])
+        result.behindMillisecondsMax = max(result.behindMillisecondsMax, behindMillisecondsSinceDeath)
     }
 
     /// Returns the lowest number of goals that a phone shows, or nil if no phone shows the match.

@@ -4,21 +4,30 @@ internal import CRdKafka
 /// its limit, also for conditions that pass by themselves, such as the election of a leader.
 extension KafkaClient {
     func watermarks(of partition: TopicPartition, until deadline: Deadline) throws(KafkaError) -> Watermarks {
-        var isRepetition = false
-        return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            if isRepetition { refreshMetadata(of: [partition.topic], until: deadline) }
-            isRepetition = true
-            var low: Int64 = 0
-            var high: Int64 = 0
-            let code = unsafe KafkaErrorCode(
-                rd_kafka_query_watermark_offsets(
-                    pointer, partition.topic, partition.partition, &low, &high,
-                    max(1, deadline.libraryTimeoutMilliseconds)))
-            guard code == .none else {
-                throw KafkaError(action: "read the watermarks of \(partition)", code: code)
-            }
-            return Watermarks(low: low, high: high)
+        guard let watermarks = try watermarks(of: [partition], until: deadline)[partition] else {
+            preconditionFailure("the watermarks of \(partition) are neither an answer nor an error")
         }
+        return watermarks
+    }
+
+    /// Returns the watermarks of all partitions, with one request to each leader for each end.
+    ///
+    /// The library's own call for watermarks does not keep its limit: it waits for a dead leader until that returns.
+    func watermarks(
+        of partitions: [TopicPartition], until deadline: Deadline
+    ) throws(KafkaError) -> [TopicPartition: Watermarks] {
+        let lows = try offsets(
+            for: partitions.map { ($0, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) }, until: deadline)
+        let highs = try offsets(
+            for: partitions.map { ($0, milliseconds: Int64(RD_KAFKA_OFFSET_END)) }, until: deadline)
+        var watermarks: [TopicPartition: Watermarks] = [:]
+        for partition in partitions {
+            guard let low = lows[partition] ?? nil, let high = highs[partition] ?? nil else {
+                throw KafkaError(action: "read the watermarks of \(partition)", code: .offsetNotAvailable)
+            }
+            watermarks[partition] = Watermarks(low: low, high: high)
+        }
+        return watermarks
     }
 
     /// Refreshes the library's metadata of these topics. Until then the library answers from its cache. This

@@ -29,7 +29,7 @@ extension KafkaClient {
             case .watermarks(let partitions):
                 queryEachLeader(of: partitions, for: receiver) {
                     [self] (partitions, deadline) throws(KafkaError) in
-                    .watermarks(try watermarksByPartition(of: partitions, until: deadline))
+                    .watermarks(try watermarks(of: partitions, until: deadline))
                 }
             case .firstRecords(let time, let partitions):
                 queryEachLeader(of: partitions, for: receiver) {
@@ -98,23 +98,5 @@ extension KafkaClient {
             }
         }
         return Dictionary(grouping: partitions) { leaders[$0] ?? -1 }
-    }
-
-    /// Returns the watermarks of all partitions of one leader, with one request for each end.
-    private func watermarksByPartition(
-        of partitions: [TopicPartition], until deadline: Deadline
-    ) throws(KafkaError) -> [TopicPartition: Watermarks] {
-        let lows = try offsets(
-            for: partitions.map { ($0, milliseconds: Int64(RD_KAFKA_OFFSET_BEGINNING)) }, until: deadline)
-        let highs = try offsets(
-            for: partitions.map { ($0, milliseconds: Int64(RD_KAFKA_OFFSET_END)) }, until: deadline)
-        var watermarks: [TopicPartition: Watermarks] = [:]
-        for partition in partitions {
-            guard let low = lows[partition] ?? nil, let high = highs[partition] ?? nil else {
-                throw KafkaError(action: "read the watermarks of \(partition)", code: .offsetNotAvailable)
-            }
-            watermarks[partition] = Watermarks(low: low, high: high)
-        }
-        return watermarks
     }
 }

@@ -98,12 +98,13 @@ package final class TransactionalProducer {
     package func connectToLeaders(of topics: [Topic], withinMilliseconds limit: Int = 5000) throws(KafkaError)
     {
         let deadline = Deadline(milliseconds: limit)
+        var partitions: [TopicPartition] = []
         for topic in topics {
-            let description = try client.describe(topic, until: deadline)
-            for partition in description.partitions {
-                _ = try client.watermarks(of: TopicPartition(topic.name, partition), until: deadline)
+            partitions += try client.describe(topic, until: deadline).partitions.map {
+                TopicPartition(topic.name, $0)
             }
         }
+        _ = try client.watermarks(of: partitions, until: deadline)
     }
 
     /// Lets the client end in the background, because another producer replaces it.

@@ -94,8 +94,8 @@ let package = Package(
         module("Platform/SQLite", "CSQLite"),
         module("Platform/JSON", "CSimdJSON"),
         module("Platform/Compression", "CZlib"),
-        module("Platform/HTTPClient", "Lifecycle"),
-        module("Platform/HTTPServer", "CMicroHTTPD", "CLinux", "JSON", "Lifecycle", "Telemetry"),
+        module("Platform/HTTPClient", "Lifecycle", "TLS"),
+        module("Platform/HTTPServer", "CMicroHTTPD", "CLinux", "TLS", "JSON", "Lifecycle", "Telemetry"),
 
         // The domain.
         module("Domain/Identifiers", "JSON", "Cryptography"),
@@ -126,7 +126,8 @@ let package = Package(
             "Domain/Catalog", "Identifiers", "RecordFormat", "TokenSealing", "CatalogRecords", "Topics",
             "Kafka", "JSON", "Cryptography", "Lifecycle", "Telemetry"),
         module(
-            "Stages/StageSupport", "Catalog", "RecordFormat", "TokenSealing", "Topics", "Kafka", "Store",
+            "Stages/StageSupport", "Members", "Catalog", "RecordFormat", "TokenSealing", "Topics", "Kafka",
+            "Store",
             "JSON", "Settings", "Lifecycle", "Telemetry"),
 
         // What people do about what failed.
@@ -141,16 +142,16 @@ let package = Package(
 
         // Which process answers for which lanes, and asking it.
         module(
-            "Stages/Members", "Identifiers", "RecordFormat", "Kafka", "HTTPClient", "JSON", "Lifecycle",
-            "Telemetry"),
+            "Stages/Members", "Identifiers", "RecordFormat", "Kafka", "HTTPClient", "TLS", "Cryptography",
+            "JSON", "Lifecycle", "Telemetry"),
 
         // The stages; they meet in the records of the topics and never import one another.
         module(
             "Stages/Gateway", "StageSupport", "Members", "Containers", "Console", "Compression", "Replay",
             "Identifiers",
             "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords", "InstallationRecords", "Sends",
-            "Schedules", "Catalog", "Topics", "Kafka", "HTTPServer", "HTTPClient", "JSON", "Cryptography",
-            "Settings", "Lifecycle", "Telemetry"),
+            "Schedules", "Catalog", "Topics", "Kafka", "HTTPServer", "HTTPClient", "TLS", "JSON",
+            "Cryptography", "Settings", "Lifecycle", "Telemetry"),
         module(
             "Stages/Ingest", "StageSupport", "Identifiers", "RecordFormat", "TokenSealing",
             "CatalogRecords", "InstallationRecords", "Catalog", "Topics", "Kafka", "Store", "JSON",
@@ -175,9 +176,8 @@ let package = Package(
         module(
             "Stages/Insight", "StageSupport", "Members", "Identifiers", "RecordFormat", "Payloads",
             "CatalogRecords", "Catalog", "InstallationRecords", "Sends", "Schedules", "Jobs", "Topics",
-            "Kafka", "Store", "SQLite", "JSON", "HTTPServer", "HTTPClient", "Cryptography", "Settings",
-            "Lifecycle",
-            "Telemetry", features: "Lifetimes"),
+            "Kafka", "Store", "SQLite", "JSON", "HTTPServer", "HTTPClient", "TLS", "Cryptography",
+            "Settings", "Lifecycle", "Telemetry", features: "Lifetimes"),
 
         module(
             "Stages/Webhooks", "StageSupport", "Members", "Identifiers", "RecordFormat", "TokenSealing",
@@ -269,7 +269,8 @@ let package = Package(
         tests(
             "KafkaTests", "Kafka", "KafkaTesting", "Broker", "Telemetry", "Lifecycle", "ProcessTesting"),
         tests("HTTPClientTests", "HTTPClient"),
-        tests("HTTPServerTests", "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
+        tests(
+            "HTTPServerTests", "HTTPServer", "TLS", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 
         // Tests of the domain.
         tests("IdentifiersTests", "Identifiers"),
@@ -350,7 +351,8 @@ let package = Package(
             "InsightTests", "Insight", "InsightTesting", "Members", "IngestTesting", "Catalog",
             "StageSupport", "Topics", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords",
             "InstallationRecords", "Sends", "Jobs", "Kafka", "KafkaTesting", "Store", "SQLite",
-            "HTTPServer", "JSON", "Lifecycle", "Telemetry", "ProcessTesting", "Simulation"),
+            "HTTPServer", "HTTPClient", "TLS", "JSON", "Lifecycle", "Telemetry", "ProcessTesting",
+            "Simulation"),
         tests(
             "FanOutStageTests", "FanOut", "FanOutTesting", "IngestTesting", "StageSupport", "Topics",
             "Identifiers", "RecordFormat", "Payloads", "TokenSealing", "CatalogRecords",

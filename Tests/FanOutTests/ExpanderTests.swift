@@ -377,6 +377,44 @@ struct ExpanderTests {
         #expect(lane.takeJobs().isEmpty && lane.tally == LaneTally())
     }
 
+    @Test func `all conditions of an audience must be true, also in a dry run`() throws {
+        let lane = try OneLane(
+            catalog: OneApp(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
+        for (phone, os, tags) in [
+            ("p1", "18.1", ["goals"]), ("p2", "17.4", ["goals"]), ("p3", "18.2", ["cards"]),
+            ("p4", "18.0", ["goals", "muted"]), ("p5", "17.0", []),
+        ] {
+            try lane.reportToken(of: phone, .start(type: "Match")) { $0.os = os }
+            try lane.reportProfile(of: phone, tags: tags)
+        }
+        var sends = 0
+        func reached(by combination: AudienceCombination) throws -> [String] {
+            sends += 1
+            let expansion = makeExpansion(
+                .start, to: .combination(combination), generation: Int64(sends), version: Int64(sends),
+                send: "s\(sends)")
+            var dryRun = expansion
+            (dryRun.isDryRun, dryRun.send) = (true, "dry-\(sends)")
+            try lane.expand(dryRun)
+            let counted = lane.tally.jobsByEnvironment["production"] ?? 0
+            #expect(lane.takeJobs().isEmpty)
+            try lane.expand(expansion)
+            let phones = lane.takeJobs().map(\.installation).sorted()
+            #expect(counted == phones.count, "\(combination)")
+            return phones
+        }
+        #expect(try reached(by: .init(segments: ["new"], tags: ["goals"])) == ["p1", "p4"])
+        #expect(
+            try reached(by: .init(segments: ["new"], tags: ["goals", "cards"], excludedTags: ["muted"]))
+                == ["p1", "p3"])
+        #expect(try reached(by: .init(excludedSegments: ["new"])) == ["p2", "p5"])
+        #expect(try reached(by: .init(excludedTags: ["muted", "cards"])) == ["p1", "p2", "p5"])
+        #expect(try reached(by: .init(segments: ["lost"], tags: ["goals"])) == [])
+        #expect(
+            try reached(by: .init(tags: ["goals"], excludedSegments: ["lost"])) == [],
+            "the rule of the excluded segment is not known any more")
+    }
+
     @Test func `a private group reaches only its owner`() throws {
         let lane = try OneLane()
         for user in ["ann", "bob"] {

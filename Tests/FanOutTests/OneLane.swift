@@ -56,6 +56,15 @@ final class OneLane {
         try run(expansions: 0)
     }
 
+    /// Reports the tags of a phone.
+    func reportProfile(of installation: String, tags: [String]) throws {
+        let key = RegistryKey(
+            app: "shop", recipient: .installation(installation), installation: installation, entry: .profile)
+        topic.registry.append(
+            VirtualLane.Record(key: key.bytes, value: ProfileRow(tags: tags, updatedAt: now).encoded()))
+        try run(expansions: 0)
+    }
+
     /// Brings the lane the answer to a subscription.
     func apply(_ answer: SubscriptionAnswer) throws {
         topic.usual.append(answer.encoded())

@@ -13,6 +13,7 @@ import Testing
 @Test(arguments: [
     "up", "down", "run", "broker", "topics", "apps", "keys", "report", "group", "user", "installation", "lag",
     "apns-simulator", "config", "version", "groups", "sends", "events", "audit",
+    "users", "installations",
 ])
 func `every command has help with an example`(command: String) async throws {
     let answer = try await flotilla(command, "--help")

@@ -27,6 +27,13 @@ struct InsightCommandTests {
         #expect(audit.status == 0 && audit.output.contains("send.start"), "\(audit)")
         #expect(try await !ask("audit").output.contains("send.start"))
 
+        let users = try await ask("users", "--json", "--limit", "1")
+        let user = try #require(users.output.firstMatch(of: #/"userId":"([^"]+)"/#)?.1)
+        #expect(users.output.contains(#"{"next":""#), "a further page: \(users)")
+        #expect(try await ask("users", "show", String(user)).status == 0)
+        let phones = try await ask("installations", "list", "--user", String(user))
+        #expect(phones.output.hasPrefix("installation ") && phones.output.contains(user), "\(phones)")
+
         let unknownSend = try await ask("sends", "show", "r-1795204800000-3-0123456789abcdef01234567")
         #expect(unknownSend.status == ExitCode.noInput, "\(unknownSend)")
         #expect(try await ask("groups", "show", "nosuch").status == ExitCode.noInput)

@@ -18,7 +18,10 @@ final class TestServer: Sendable {
         var all: [String] { lines.withLock { $0 } }
     }
 
-    init(limits: HTTPLimits = HTTPLimits(), moreRoutes: (inout HTTPRoutes) -> Void = { _ in }) throws {
+    init(
+        limits: HTTPLimits = HTTPLimits(), tls: HTTPServerTLS? = nil,
+        moreRoutes: (inout HTTPRoutes) -> Void = { _ in }
+    ) throws {
         let log = CallLog()
         var routes = HTTPRoutes()
         routes.on(.get, path: "/hello") { _ in .text("hello") }
@@ -34,7 +37,8 @@ final class TestServer: Sendable {
         self.log = log
         metrics = Metrics()
         server = try HTTPServer(
-            name: "test", host: "127.0.0.1", port: 0, limits: limits, routes: routes, metrics: metrics)
+            name: "test", host: "127.0.0.1", port: 0, limits: limits, tls: tls, routes: routes,
+            metrics: metrics)
     }
 
     deinit { server.stop(by: .now()) }

@@ -47,6 +47,12 @@ import Topics
             }
             let phone = try await stage.answer(.installation, id: "phone-1")
             #expect(phone["userId"] == nil)
+            let users = try await stage.answer(.users)
+            #expect((users["items"] as? [Any])?.isEmpty == true, "\(users)")
+            let phones = try await stage.answer(.installations, ["user": "ann"])
+            #expect((phones["items"] as? [Any])?.isEmpty == true, "\(phones)")
+            let range = ["from": "\(Self.now)", "to": "\(Self.now + 86_400_000)", "user": "ann"]
+            #expect(try await stage.answer(.eventCounts, range)["totals"] as? [String: Int] == [:])
             for name in ["startTokens", "activities", "pushes", "events"] {
                 #expect((phone[name] as? [Any])?.isEmpty == true)
             }
@@ -100,12 +106,65 @@ import Topics
         let phone = try await stage.answer(.installation, id: "phone-1")
         #expect((phone["pushes"] as? [[String: Any]])?.count == 1)
 
+        let users = try #require(try await stage.answer(.users)["items"] as? [[String: Any]])
+        #expect(users.count == 1 && users[0]["userId"] as? String == "ann")
+        #expect(users[0]["installations"] as? Int == 1 && users[0]["heardAt"] as? Int64 == now)
+        let listed = try #require(try await stage.answer(.installations)["items"] as? [[String: Any]])
+        #expect(listed.count == 1 && listed[0]["installationId"] as? String == "phone-1")
+        #expect(listed[0]["runningActivities"] as? Int == 1 && listed[0]["userId"] as? String == "ann")
+        let range = ["from": "\(now)", "to": "\(now + 86_400_000)", "user": "ann"]
+        #expect(try await stage.answer(.eventCounts, range)["totals"] as? [String: Int] == ["tap": 1])
+        for kind in [InsightQuery.Kind.users, .installations] {
+            let foreign = try await stage.answer(kind, app: "bank")
+            #expect((foreign["items"] as? [Any])?.isEmpty == true, "\(kind)")
+        }
+
         // Another app knows nothing of them.
         for (kind, id) in [(InsightQuery.Kind.group, "match"), (.user, "ann"), (.installation, "phone-1")] {
             let foreign = try await stage.answer(kind, id: id, app: "bank")
             #expect((foreign["error"] as? [String: Any])?["code"] as? String == "unknown", "\(kind)")
         }
         #expect(try await stage.answer(.report, id: "s-2", app: "bank")["accepted"] as? Int == 0)
+    }
+
+    @Test func `the calls of a webhook endpoint are listed from all processes`() async throws {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes)
+        let directory = try TemporaryDirectory()
+        let writer = try RecordWriter(on: bed, to: .members)
+        for process in 0..<2 {
+            var facts = ProcessFacts(
+                process: "p\(process)", version: "1", stages: ["webhooks"], settings: [], startedAt: 0)
+            facts.at = 1
+            facts.deliveries = (0..<6).map { number in
+                WebhookDelivery(
+                    app: number == 5 ? "bank" : "shop", endpoint: number == 4 ? "other" : "billing",
+                    event: "events-\(process)-\(number)", type: "token.dead",
+                    at: Int64(10 * number + process),
+                    milliseconds: 3, outcome: number == 0 ? "failed" : "delivered", attempt: 1,
+                    reason: number == 0 ? "the endpoint answered 500" : nil)
+            }
+            writer.write(key: facts.key, value: facts.encoded())
+        }
+        #expect(writer.finish())
+        let stage = try await RunningInsight(bed, directory: directory.path)
+        func items(_ parameters: [String: String] = [:]) async throws -> [String] {
+            let answer = try await stage.answer(.deliveries, id: "billing", parameters)
+            return (answer["items"] as? [[String: Any]] ?? []).compactMap { $0["eventId"] as? String }
+        }
+        let all = (0..<4).reversed().flatMap { ["events-1-\($0)", "events-0-\($0)"] }
+        try await eventually("both processes are known") { try await items() == all }
+        #expect(try await items(["outcome": "failed"]) == ["events-1-0", "events-0-0"])
+        var paged: [String] = []
+        var cursor: String?
+        repeat {
+            var parameters = ["limit": "3"]
+            parameters["cursor"] = cursor
+            paged += try await items(parameters)
+            cursor = try await stage.answer(.deliveries, id: "billing", parameters)["next"] as? String
+        } while cursor != nil && paged.count < 20
+        #expect(paged == all)
+        await stage.stop()
     }
 
     @Test func `two processes answer as one, and a single one reports the missing lanes`() async throws {

@@ -30,7 +30,19 @@ struct QuestionTests {
         result.cuts = [ListPosition(at: 5, tieBreaker: [2])]
         result.erasures = ["u:ann": 12]
         result.taps = [1, 0, 4]
-        result.eventCounts = [.init(hour: 5, code: "tap", type: nil, group: "match", count: 6)]
+        result.eventCounts = [
+            .init(hour: 5, code: "tap", type: nil, group: "match", user: "ann", count: 6)
+        ]
+        result.users = [
+            ListEntry(
+                position: ListPosition(at: 0, tieBreaker: [117]),
+                value: .init(user: "ann", installations: 2, hasProfile: true, lastReportAt: 5))
+        ]
+        result.listedInstallations = [
+            ListEntry(
+                position: ListPosition(at: 0, tieBreaker: [105]),
+                value: Installation(app: "shop", subject: .installation("i")))
+        ]
         result.events = [
             ListEntry(
                 position: ListPosition(at: 3, tieBreaker: [1]),
@@ -63,6 +75,26 @@ struct QuestionTests {
         result.keepFirst(2, isOldestFirst: false)
         oldest.keepFirst(2, isOldestFirst: true)
         #expect(result.events.map(\.position.at) == [9, 7] && oldest.events.map(\.position.at) == [1, 3])
+    }
+
+    @Test func `a user with phones in several lanes is one entry, also at the end of a page`() {
+        func entry(_ user: String, phones: Int) -> ListEntry<QueryResult.UserSummary> {
+            ListEntry(
+                position: ListPosition(at: 0, tieBreaker: Array("u:\(user)".utf8)),
+                value: .init(user: user, installations: phones, lastReportAt: Int64(phones)))
+        }
+        var (first, second) = (QueryResult(), QueryResult())
+        (first.lanes, first.users) = ([1], [entry("ann", phones: 1), entry("bob", phones: 1)])
+        (second.lanes, second.users) = ([2], [entry("ann", phones: 2), entry("cyd", phones: 4)])
+        first.merge(second)
+        first.keepFirst(3, isOldestFirst: false)
+        #expect(
+            first.users
+                == [entry("ann", phones: 3), entry("bob", phones: 1), entry("cyd", phones: 4)].map {
+                    var merged = $0
+                    merged.value.lastReportAt = merged.value.user == "ann" ? 2 : merged.value.lastReportAt
+                    return merged
+                })
     }
 
     @Test func `a lane that two processes answer for counts once`() {

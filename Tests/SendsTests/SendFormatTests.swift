@@ -53,6 +53,27 @@ private func makeSend() -> Send {
     }
 }
 
+/// The audiences of a start with several conditions, and their format.
+@Test(arguments: [
+    (
+        AudienceCombination(segments: ["vip"], tags: ["goals", "cards"]),
+        #"{"segments":["vip"],"tags":["goals","cards"]}"#
+    ),
+    (
+        AudienceCombination(segments: ["vip"], excludedSegments: ["new"], excludedTags: ["muted"]),
+        #"{"segments":["vip"],"exclude":{"segments":["new"],"tags":["muted"]}}"#
+    ),
+    (AudienceCombination(excludedTags: ["muted"]), #"{"everyone":true,"exclude":{"tags":["muted"]}}"#),
+])
+func `an audience with several conditions has this format and reads back`(
+    combination: AudienceCombination, written: String
+) throws {
+    var send = makeSend()
+    send.audience = .combination(combination)
+    #expect(text(of: send).contains(#""audience":\#(written),"#))
+    #expect(try Send.decode(send.encoded(), with: reader) == send)
+}
+
 @Test func `a damaged send never traps`() {
     forEachDamagedCopy(of: [makeSend().encoded()], seed: 4) { _ = try? Send.decode($0, with: reader) }
 }

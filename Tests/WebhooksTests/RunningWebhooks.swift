@@ -3,6 +3,7 @@ import CatalogRecords
 import IngestTesting
 import Kafka
 import Lifecycle
+import Members
 import Settings
 import StageSupport
 import Telemetry
@@ -16,6 +17,8 @@ final class RunningWebhooks: Sendable {
     private let service: WebhooksService
     private let catalog: TracedLock<CatalogSnapshot>
     private let failures = TracedLock<[String]>([])
+    /// The newest calls, as the process would publish them.
+    let deliveries: WebhookDeliveries
     let metrics = Metrics()
 
     init(
@@ -33,6 +36,7 @@ final class RunningWebhooks: Sendable {
             cluster: Cluster(settings: bed.settings), layout: bed.layout,
             slot: try ProcessSlot.acquire(under: directory), sealingKeys: endpoint.sealingKeys,
             catalog: { catalog.withLock { $0 } })
+        deliveries = environment.webhookDeliveries
         service = WebhooksService(settings, in: environment)
         let failures = failures
         try await service.start(

@@ -7,6 +7,7 @@ import InstallationRecords
 import JSON
 import KafkaTesting
 import Lifecycle
+import Members
 import ProcessTesting
 import RecordFormat
 import Simulation
@@ -76,6 +77,45 @@ import WebhooksTesting
         await stage.stop()
         #expect(stage.failure == nil)
         #expect(stage.count("flotilla_webhooks_events_total", "outcome", "delivered") == 200)
+    }
+
+    @Test func `the newest calls are remembered with their outcome and the next attempt`() async throws {
+        let (server, record) = try makeEndpoint { call in
+            call.attempt == 1 && call.id.hasSuffix("-0") ? .status(500) : .status(200)
+        }
+        try writeTaps(2, users: 6)
+        let stage = try await RunningWebhooks(bed, endpoint: record, directory: directory.path)
+        try await eventually("all events are accepted") { server.acceptedCount == 12 }
+        await stage.stop()
+        let newest = stage.deliveries.newest
+        #expect(
+            newest.allSatisfy { $0.app == "shop" && $0.endpoint == "billing" && $0.type == "activity.tapped" }
+        )
+        #expect(newest.map(\.at) == newest.map(\.at).sorted(by: >))
+        let failed = newest.filter { $0.outcome == "failed" }
+        #expect(!failed.isEmpty && newest.count == 12 + failed.count)
+        for call in failed {
+            #expect(call.attempt == 1 && call.reason == "the endpoint answered 500")
+            #expect(try #require(call.nextAttemptAt) > call.at + 4000, "the first pause is five seconds")
+            let repeated = newest.filter { $0.event == call.event && $0.outcome == "delivered" }
+            #expect(repeated.map(\.attempt) == [2])
+        }
+    }
+
+    @Test func `a process remembers and publishes a limited number of calls`() throws {
+        let log = WebhookDeliveries()
+        for number in 0..<WebhookDelivery.countMax * 2 {
+            log.add(
+                WebhookDelivery(
+                    app: "a", endpoint: "e\(number / WebhookDelivery.perEndpointMax)", event: "\(number)",
+                    type: "t", at: Int64(number), milliseconds: 1, outcome: "failed", attempt: 1,
+                    reason: String(repeating: "r", count: 1000), nextAttemptAt: 7))
+        }
+        let newest = log.newest
+        #expect(newest.count == WebhookDelivery.countMax && newest[0].reason?.count == 200)
+        var facts = ProcessFacts(process: "p", version: "1", stages: [], settings: [], startedAt: 0)
+        facts.deliveries = newest
+        #expect(try ProcessFacts.decode(facts.encoded(), with: JSONReader()) == facts)
     }
 
     @Test func `a stage that starts again goes on, and a replay sends everything once more`() async throws {

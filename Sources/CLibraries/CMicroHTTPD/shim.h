@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 typedef struct mhd_settings {
+    /// Negative for a server without one, to which connections are added.
     int listen_socket;
     int is_ipv6;
     unsigned threads;
@@ -26,9 +27,17 @@ typedef struct mhd_settings {
 static inline struct MHD_Daemon *mhd_start(const mhd_settings *s) {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (s->is_ipv6) flags |= MHD_USE_IPv6;
+    struct MHD_OptionItem more[3];
+    unsigned count = 0;
+    if (s->listen_socket >= 0)
+        more[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, s->listen_socket, NULL};
+    else
+        flags |= MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC;
+    if (s->threads > 1)
+        more[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, s->threads, NULL};
+    more[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, s->handle, s->context,
-        MHD_OPTION_LISTEN_SOCKET, s->listen_socket,
         MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_CONNECTION_LIMIT, s->connections_max,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, s->connections_per_peer_max,
@@ -36,8 +45,13 @@ static inline struct MHD_Daemon *mhd_start(const mhd_settings *s) {
         MHD_OPTION_NOTIFY_COMPLETED, s->completed, s->context,
         MHD_OPTION_NOTIFY_CONNECTION, s->notify, s->context,
         MHD_OPTION_URI_LOG_CALLBACK, s->uri, s->context,
-        s->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, s->threads,
+        MHD_OPTION_ARRAY, more,
         MHD_OPTION_END);
+}
+
+/// Gives the server a connected socket, which it closes, also if it refuses it because of a limit.
+static inline int mhd_add(struct MHD_Daemon *daemon, int descriptor, const void *peer, unsigned peer_length) {
+    return MHD_add_connection(daemon, descriptor, (const struct sockaddr *)peer, (socklen_t)peer_length) == MHD_YES;
 }
 
 /// The descriptor, or -1.

@@ -26,7 +26,8 @@ struct Command: Sendable {
     /// All commands, in the order in which a new user needs them.
     static let all: [Command] = [
         .up, .down, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel,
-        .schedules, .webhooks, .groups, .sends, .events, .audit, .group, .user, .installation, .lag,
+        .schedules, .webhooks, .groups, .users, .installations, .sends, .events, .audit, .group, .user,
+        .installation, .lag,
         .deadLetters, .replay, .repair, .simulator,
         .sealingKeys, .doctor, .healthCheck, .config, .version,
     ]

@@ -10,7 +10,7 @@ package struct CatalogChange: Sendable {
     // The facts of the audit entry. `AuditEntry` describes them.
     private let action: String
     private let app: String
-    private let subject: String
+    private let subject: String?
 
     /// Returns the audit entry for the change.
     ///
@@ -19,6 +19,22 @@ package struct CatalogChange: Sendable {
     ///   - milliseconds: The time of the change, since 1970.
     package func auditEntry(by author: String, at milliseconds: Int64) -> AuditEntry {
         AuditEntry(at: milliseconds, author: author, action: action, app: app, subject: subject)
+    }
+
+    /// - Parameter action: The part of the audit's action behind `app.`, such as `update`.
+    package static func put(_ app: App, action: String) -> CatalogChange {
+        CatalogChange(
+            key: app.key, value: app.encoded(), action: "app." + action, app: app.id, subject: nil)
+    }
+
+    /// - Parameter action: The part of the audit's action behind `key.`, such as `create` or `revoke`.
+    package static func put(_ key: APIKey, action: String) -> CatalogChange {
+        CatalogChange(
+            key: key.key, value: key.encoded(), action: "key." + action, app: key.app, subject: key.id)
+    }
+
+    package static func delete(_ key: APIKey) -> CatalogChange {
+        CatalogChange(key: key.key, value: nil, action: "key.delete", app: key.app, subject: key.id)
     }
 
     package static func put(_ record: ActivityTypeRecord) -> CatalogChange {

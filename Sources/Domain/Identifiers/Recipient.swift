@@ -12,11 +12,15 @@
         }
     }
 
+    /// The beginnings of the texts of users and of installations.
+    package static let userPrefix = "u:"
+    package static let installationPrefix = "i:"
+
     /// `u:<user>` or `i:<installation>`, the form in keys and records.
     package var text: String {
         switch self {
-        case .user(let id): "u:" + id
-        case .installation(let id): "i:" + id
+        case .user(let id): Self.userPrefix + id
+        case .installation(let id): Self.installationPrefix + id
         }
     }
 

@@ -19,6 +19,7 @@ package struct Expansion: JSONRecord, Hashable {
         case everyone
         case segments([String])
         case tags([String])
+        case combination(AudienceCombination)
         case group
         /// These recipients, each with its scope and version.
         case recipients([ScopedRecipient])

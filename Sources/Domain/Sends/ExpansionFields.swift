@@ -20,6 +20,7 @@ extension JSONWriter {
         case .group: field(name, Audience.group)
         case .segments(let names): field(name, Audience.segments(names))
         case .tags(let names): field(name, Audience.tags(names))
+        case .combination(let combination): field(name, Audience.combination(combination))
         case .activities(let names): field(name, Audience.activities(names))
         case .recipients(let recipients):
             self.name(name)
@@ -61,6 +62,7 @@ extension JSONValue {
         case .everyone: return .everyone
         case .segments(let names): return .segments(names)
         case .tags(let names): return .tags(names)
+        case .combination(let combination): return .combination(combination)
         case .group: return .group
         case .activities(let names): return .activities(names)
         case .users:

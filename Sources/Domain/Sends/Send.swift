@@ -140,15 +140,15 @@ package struct Send: JSONRecord, Hashable {
         case (_, _) where owner != nil: return "must be the group's owner, because the group is private"
         case (.start, .group), (.start, .activities):
             return "must be everyone, segments, tags or users: a start chooses its recipients"
-        case (.update, .everyone), (.update, .segments), (.update, .tags),
-            (.end, .everyone), (.end, .segments), (.end, .tags):
+        case (.update, .everyone), (.update, .segments), (.update, .tags), (.update, .combination),
+            (.end, .everyone), (.end, .segments), (.end, .tags), (.end, .combination):
             return "must be group, users or activities: the start has chosen the recipients"
         case (_, .users(let names)), (_, .activities(let names)):
             if names.isEmpty { return "must name at least one" }
             return Set(names).count == names.count ? nil : "must name each one only once"
         case (_, .segments(let names)), (_, .tags(let names)):
             return names.isEmpty ? "must name at least one" : nil
-        case (.start, .everyone), (.update, .group), (.end, .group): return nil
+        case (.start, .everyone), (.start, .combination), (.update, .group), (.end, .group): return nil
         }
     }
 }

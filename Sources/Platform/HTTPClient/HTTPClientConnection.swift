@@ -1,4 +1,5 @@
 package import Lifecycle
+package import TLS
 
 /// One connection to an HTTP/1.1 server, with one request at a time. `send` connects when it is first called.
 /// An ended connection stays ended: its owner makes another. Confined to its loop.
@@ -33,7 +34,10 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
     private let port: Int
     private let loop: EventLoop
     private let onOutcome: (ExchangeOutcome) -> Void
+    private let tls: TLSContext?
     private var connection: TCPConnection?
+    /// The connection to a server with TLS, instead of `connection`.
+    private var channel: TLSChannel?
     private let bodyBytesMax: Int
     private var parser = HTTPResponseParser()
     private var isAwaitingResponse = false
@@ -42,15 +46,18 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
     /// Fires at the deadline of the request. One timer serves all requests.
     private var timer: LoopTimer?
 
-    /// - Parameter bodyBytesMax: The limit of an answer's body. A longer answer fails.
+    /// - Parameters:
+    ///   - tls: The configuration for a server with TLS, or nil for plain text.
+    ///   - bodyBytesMax: The limit of an answer's body. A longer answer fails.
     package init(
-        host: String, port: Int, on loop: EventLoop,
+        host: String, port: Int, on loop: EventLoop, tls: TLSContext? = nil,
         bodyBytesMax: Int = HTTPResponseParser.bodyBytesDefault,
         onOutcome: @escaping (ExchangeOutcome) -> Void
     ) {
         self.bodyBytesMax = bodyBytesMax
         self.host = host
         self.port = port
+        self.tls = tls
         self.loop = loop
         self.onOutcome = onOutcome
     }
@@ -60,10 +67,6 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         precondition(!isAwaitingResponse, "one request at a time")
         isAwaitingResponse = true
         parser = HTTPResponseParser(bodyBytesMax: bodyBytesMax)
-        let connection =
-            connection
-            ?? TCPConnection.connect(host: host, port: port, on: loop, deadline: deadline, delegate: self)
-        self.connection = connection
         let timer =
             self.timer
             ?? LoopTimer(on: loop) { [weak self] in
@@ -71,8 +74,28 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
             }
         self.timer = timer
         timer.schedule(at: deadline)
-        connection.send(Array(head(of: request).utf8))
-        connection.send(request.body)
+        transmit(Array(head(of: request).utf8) + request.body, deadline: deadline)
+    }
+
+    /// Sends the bytes, and connects first if there is no connection.
+    private func transmit(_ bytes: [UInt8], deadline: Instant) {
+        if let tls {
+            let channel =
+                channel
+                ?? TLSChannel(to: host, port: port, tls: tls, on: loop, deadline: deadline, owner: self)
+            self.channel = channel
+            return channel.send(bytes)
+        }
+        let connection =
+            connection
+            ?? TCPConnection.connect(host: host, port: port, on: loop, deadline: deadline, delegate: self)
+        self.connection = connection
+        connection.send(bytes)
+    }
+
+    private func close() {
+        connection?.close()
+        channel?.close()
     }
 
     /// Closes the connection. An unanswered request gets no outcome.
@@ -80,7 +103,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         hasEnded = true
         isAwaitingResponse = false
         timer?.cancel()
-        connection?.close()
+        close()
     }
 
     package func didReceive(_ bytes: UnsafeRawBufferPointer) {
@@ -94,7 +117,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         case .complete(let response, let keepsAlive):
             if !keepsAlive {
                 hasEnded = true
-                connection?.close()
+                close()
             }
             finish(with: .answered(response))
         }
@@ -102,9 +125,12 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
 
     package func didBecomeWritable() {}
 
-    package func didClose(reason: TCPCloseReason) {
+    package func didClose(reason: TCPCloseReason) { didEnd(because: reason.description) }
+
+    fileprivate func didEnd(because reason: String) {
         hasEnded = true
-        finish(with: .failed(reason.description))
+        channel = nil
+        finish(with: .failed(reason))
     }
 
     private func head(of request: Request) -> String {
@@ -127,5 +153,47 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
         isAwaitingResponse = false
         timer?.cancel()
         onOutcome(outcome)
+    }
+}
+
+/// The TLS connection of an `HTTPClientConnection`, with the bytes that it has not taken yet.
+private final class TLSChannel: TLSConnectionDelegate {
+    private weak var owner: HTTPClientConnection?
+    private var connection: TLSConnection?
+    private var pending: [UInt8] = []
+
+    init(
+        to host: String, port: Int, tls: TLSContext, on loop: EventLoop, deadline: Instant,
+        owner: HTTPClientConnection
+    ) {
+        self.owner = owner
+        connection = TLSConnection.connect(
+            context: tls, host: host, port: port, on: loop, deadline: deadline, delegate: self)
+    }
+
+    func send(_ bytes: [UInt8]) {
+        pending += bytes
+        connection?.requestFill()
+    }
+
+    func close() { connection?.close() }
+
+    func didEstablish(applicationProtocol: String) { connection?.requestFill() }
+
+    func didReceive(_ plaintext: UnsafeRawBufferPointer) { unsafe owner?.didReceive(plaintext) }
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(buffer.count, pending.count)
+        if count == 0 { return 0 }
+        unsafe pending.withUnsafeBytes { bytes in
+            unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        }
+        pending.removeFirst(count)
+        return count
+    }
+
+    func didClose(reason: TLSCloseReason) {
+        connection = nil
+        owner?.didEnd(because: reason.description)
     }
 }

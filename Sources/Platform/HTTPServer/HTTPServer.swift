@@ -20,17 +20,26 @@ package import Telemetry
     private let deadlineWatcher: DeadlineWatcher
     /// The library's server (`MHD_Daemon`). Nil after the first call of `stop`.
     private let daemon: TracedLock<OpaquePointer?>
-    /// The listening descriptor. The daemon closes it.
-    private let listeningDescriptor: Int32
+    private let entrance: Listening
+
+    /// The way in which connections arrive.
+    fileprivate enum Listening {
+        /// The daemon accepts connections at this descriptor, and closes it.
+        case daemon(descriptor: Int32)
+        /// Connections arrive over TLS, and are added to the daemon.
+        case terminator(TLSTerminator)
+    }
 
     /// Binds and starts to serve. An empty host or `*` means every address.
     ///
     /// - Parameters:
     ///   - name: The listener's name in metrics.
+    ///   - tls: The certificate, or nil for a server without TLS.
     ///   - onAnswer: Receives a note about each answer, on the server's threads. It must not block.
     package init(
-        name: String, host: String, port: Int, limits: HTTPLimits = HTTPLimits(), routes: HTTPRoutes,
-        metrics: Metrics? = nil, onAnswer: (@Sendable (HTTPAnswerNote) -> Void)? = nil
+        name: String, host: String, port: Int, limits: HTTPLimits = HTTPLimits(),
+        tls: HTTPServerTLS? = nil, routes: HTTPRoutes, metrics: Metrics? = nil,
+        onAnswer: (@Sendable (HTTPAnswerNote) -> Void)? = nil
     ) throws {
         let httpMetrics = metrics.map { HTTPMetrics(metrics: $0, listener: name) }
         state = HTTPServerState(
@@ -39,11 +48,24 @@ package import Telemetry
             connections: { [weak state] in state?.connectionCount ?? 0 },
             bodyBytes: { [weak state] in state?.bodyBudget.reservedBytes ?? 0 },
             answerBytes: { [weak state] in state?.answerBudget.reservedBytes ?? 0 })
-        (listeningDescriptor, address) = try TCPListener.bind(host: host, port: port)
+        let daemonOwner = unsafe TracedLock<OpaquePointer?>(nil)
+        unsafe daemon = daemonOwner
+        let listeningDescriptor: Int32
+        if let tls {
+            listeningDescriptor = -1
+            let terminator = try TLSTerminator(
+                name: name, host: host, port: port, limits: limits, tls: tls
+            ) { descriptor, peer in unsafe Self.add(descriptor, of: peer, to: daemonOwner) }
+            entrance = .terminator(terminator)
+            address = terminator.listener.address
+        } else {
+            (listeningDescriptor, address) = try TCPListener.bind(host: host, port: port)
+            entrance = .daemon(descriptor: listeningDescriptor)
+        }
         do {
             deadlineWatcher = try DeadlineWatcher(state: state)
         } catch {
-            close(listeningDescriptor)
+            entrance.abandon()
             throw error
         }
         // The daemon's threads use the state. `stopDaemon` releases it after the threads have ended.
@@ -55,13 +77,29 @@ package import Telemetry
             connection_memory_bytes: limits.connectionMemoryBytes, handle: handleRequest,
             completed: requestCompleted, notify: connectionChanged, uri: requestLineRead, context: context)
         let startedDaemon = unsafe mhd_start(&settings)
-        unsafe daemon = TracedLock(startedDaemon)
         guard unsafe startedDaemon != nil else {
             let code = errno
             unsafe Unmanaged<HTTPServerState>.fromOpaque(context).release()
-            close(listeningDescriptor)
+            entrance.abandon()
             deadlineWatcher.stop()
             throw SystemError(action: "start the threads of an HTTP listener", code: code)
+        }
+        unsafe daemon.withLock { unsafe $0 = startedDaemon }
+    }
+
+    /// Gives the daemon a connection that arrived over TLS. A connection that comes before the daemon or after its stop is
+    /// closed.
+    private static func add(
+        _ descriptor: Int32, of peer: SocketAddress, to daemon: TracedLock<OpaquePointer?>
+    ) {
+        unsafe daemon.withLock { daemon in
+            guard let daemon = unsafe daemon else {
+                close(descriptor)
+                return
+            }
+            _ = unsafe peer.withBytes { bytes in
+                unsafe mhd_add(daemon, descriptor, bytes.baseAddress, UInt32(bytes.count))
+            }
         }
     }
 
@@ -98,6 +136,11 @@ package import Telemetry
     /// Instead, an eventfd takes the number of the listening descriptor, and accepts no connections. The
     /// daemon closes it later.
     private func stopListening() {
+        let listeningDescriptor: Int32
+        switch entrance {
+        case .terminator(let terminator): return terminator.stopListening()
+        case .daemon(let descriptor): listeningDescriptor = descriptor
+        }
         let placeholder = eventfd(0, Int32(EFD_CLOEXEC))
         guard placeholder >= 0 else { return }
         dup2(placeholder, listeningDescriptor)
@@ -117,6 +160,14 @@ package import Telemetry
 
     private func stopDaemon(_ daemon: OpaquePointer) {
         unsafe MHD_stop_daemon(daemon)
+        if case .terminator(let terminator) = entrance {
+            // The last answers still have to pass through TLS.
+            let deadline = Instant.now().advanced(byMilliseconds: Self.finalAnswersMilliseconds)
+            while !terminator.isIdle, Instant.now() < deadline {
+                usleep(UInt32(Self.pollMilliseconds * 1000))
+            }
+            terminator.end()
+        }
         deadlineWatcher.stop()
         unsafe Unmanaged.passUnretained(state).release()
     }
@@ -124,6 +175,18 @@ package import Telemetry
     private static let pollMilliseconds = 2
     /// The time for the last 503 answers to leave the machine.
     private static let finalAnswersMilliseconds = 250
+}
+
+extension HTTPServer.Listening {
+    /// Closes the port of a server whose start has failed.
+    fileprivate func abandon() {
+        switch self {
+        case .daemon(let descriptor): close(descriptor)
+        case .terminator(let terminator):
+            terminator.stopListening()
+            terminator.end()
+        }
+    }
 }
 
 // MARK: Callbacks of libmicrohttpd

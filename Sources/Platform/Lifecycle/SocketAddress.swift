@@ -31,6 +31,13 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Calls `body` with the bytes of the `sockaddr`, for a library that takes one.
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        unsafe withUnsafeBytes(of: storage) { bytes in
+            unsafe body(UnsafeRawBufferPointer(rebasing: bytes[..<Int(length)]))
+        }
+    }
+
     /// Returns the address that a socket is bound to.
     static func local(of descriptor: Int32) -> SocketAddress? {
         unsafe readAddress { unsafe getsockname(descriptor, $0, $1) }

@@ -81,6 +81,17 @@ package final class TCPConnection: EventHandler, IterationHook {
         phase = .connecting
     }
 
+    /// Takes over a connected socket.
+    package static func adopt(
+        _ descriptor: Int32, on loop: EventLoop, options: TCPOptions = TCPOptions(),
+        delegate: any TCPConnectionDelegate
+    ) -> TCPConnection {
+        loop.preconditionOnLoop()
+        let connection = TCPConnection(accepted: descriptor, on: loop, options: options) {}
+        connection.start(with: delegate)
+        return connection
+    }
+
     /// Resolves the host and tries its addresses in turn until `deadline`. The delegate gets `didConnect`, or
     /// `didClose` with the reason.
     package static func connect(

@@ -91,10 +91,13 @@ package final class GatewayService: Stage {
             let routes = makeRoutes(to: background, context: context, metrics: metrics)
             let server = try serve(routes, context: context)
             running.set(RunningParts(server: server, background: background, routes: routes.patterns))
-            PlainTextListener.warn(
-                about: settings.listen,
-                remedy: "put a TLS proxy before the gateway, or use a private network",
-                log: context.log)
+            if settings.certificateFile == nil {
+                PlainTextListener.warn(
+                    about: settings.listen,
+                    remedy:
+                        "set gateway.certificate-file and gateway.key-file, put a TLS proxy before the gateway, or use a private network",
+                    log: context.log)
+            }
             context.log.info("serving", .field("address", server.address.description))
         } catch {
             for step in undo.reversed() { await step() }
@@ -156,12 +159,15 @@ package final class GatewayService: Stage {
         SendsEndpoint(
             authorization: authorization, worker: worker, lookup: parts.lookup, relay: relay, lanes: lanes
         ).add(to: &routes)
-        InsightEndpoint(authorization: authorization, relay: relay).add(to: &routes)
+        InsightEndpoint(authorization: authorization, environment: environment, relay: relay).add(
+            to: &routes)
         SchedulesEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
         UsersEndpoint(authorization: authorization, worker: worker, layout: environment.layout).add(
             to: &routes)
         CatalogEndpoint(authorization: authorization, worker: worker).add(to: &routes)
         WebhooksEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        KeysEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        AppEndpoint(authorization: authorization, worker: worker).add(to: &routes)
         NetmeraEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
         DeadLettersEndpoint(authorization: authorization, service: parts.deadLetters).add(to: &routes)
         SessionEndpoint(
@@ -180,7 +186,8 @@ package final class GatewayService: Stage {
             2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readToEndMillisecondsMax + 5000
         return try HTTPServer(
             name: Self.name, host: settings.listen.host, port: settings.listen.port, limits: http,
-            routes: routes, metrics: context.metrics
+            tls: try GatewayTLS.make(for: settings, log: context.log), routes: routes,
+            metrics: context.metrics
         ) { [log = context.log] note in Self.log(note, to: log) }
     }
 

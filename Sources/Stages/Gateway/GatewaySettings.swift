@@ -4,6 +4,9 @@ package import Settings
 /// The settings of one gateway.
 package struct GatewaySettings: OperatorSettings {
     package var listen = HostPort(host: "127.0.0.1", port: 8080)
+    /// The files of the certificate chain and of its key in PEM. Without them the gateway serves without TLS.
+    package var certificateFile: String?
+    package var keyFile: String?
     package var http = HTTPLimits()
     package var limits = GatewayLimits()
     /// The proxies whose `X-Forwarded-For` is trusted.
@@ -14,8 +17,14 @@ package struct GatewaySettings: OperatorSettings {
     package static let declared = SettingsGroup(prefix: "gateway", defaults: GatewaySettings()) { declare in
         declare(
             "listen", sets: \.listen,
-            "address at which the gateway serves /v1 without TLS; beyond loopback put a TLS proxy before it; port 0 lets the system choose"
+            "address at which the gateway serves /v1; beyond loopback set gateway.certificate-file and gateway.key-file, or put a TLS proxy before it; port 0 lets the system choose"
         )
+        declare(
+            "certificate-file", sets: \.certificateFile,
+            "PEM file of the gateway's certificate, followed by the intermediate ones; the gateway then serves with TLS, and reads a renewed file within 10 s"
+        )
+        declare(
+            "key-file", sets: \.keyFile, "PEM file of the certificate's private key, without a password")
         declare("threads", sets: \.http.threads, in: 1...64, "threads that read requests and send answers")
         declare(
             "connections", sets: \.http.connectionsMax, in: 16...100_000,

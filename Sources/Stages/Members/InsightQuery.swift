@@ -23,6 +23,8 @@ package struct InsightQuery: JSONRecord, Hashable {
         case groups
         case group
         case timeline
+        case users
+        case installations
         case user
         case installation
         case events
@@ -33,6 +35,8 @@ package struct InsightQuery: JSONRecord, Hashable {
         case fleetOfApp
         /// The send and the schedule behind the newest push to an activity, for a tap.
         case tapOrigin
+        /// The newest calls of a webhook endpoint.
+        case deliveries
     }
 
     /// The maximum number of query parameters. More make the record invalid.

@@ -15,6 +15,9 @@ package struct Member: MembersRecord, Hashable {
     package var port: Int
     /// The secret that a query must carry. It is in Kafka, so only programs that may read the topics know it.
     package var secret: String
+    /// The certificate of the process in PEM, which its callers trust. Nil if it answers without TLS. Each start has a new
+    /// one, and only programs that may write the topic can publish one.
+    package var certificate: String?
     package var lanes: [Int]
     /// Milliseconds since 1970.
     package var startedAt: Int64
@@ -47,6 +50,7 @@ package struct Member: MembersRecord, Hashable {
         writer.field("host", host)
         writer.field("port", port)
         writer.field("secret", secret)
+        writer.field("certificate", certificate)
         writer.name("lanes")
         writer.beginArray()
         for lane in lanes { writer.value(lane) }
@@ -63,5 +67,6 @@ package struct Member: MembersRecord, Hashable {
             stage: record["stage"].name(), process: record["process"].name(), host: record["host"].name(),
             port: record["port"].int(in: 1...65_535), secret: record["secret"].name(), lanes: lanes,
             startedAt: record["startedAt"].timeMilliseconds(), at: record["at"].timeMilliseconds())
+        certificate = record["certificate"].optional?.string()
     }
 }

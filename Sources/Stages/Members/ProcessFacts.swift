@@ -42,6 +42,8 @@ package struct ProcessFacts: MembersRecord, Hashable {
     package var stages: [String]
     package var settings: [Setting]
     package var openBreakers: [Breaker] = []
+    /// The newest calls of webhook endpoints.
+    package var deliveries: [WebhookDelivery] = []
     /// The number of tokens whose last push failed, or nil if the process does not push.
     package var suspectTokens: Int?
     /// The name of the machine.
@@ -81,6 +83,7 @@ package struct ProcessFacts: MembersRecord, Hashable {
             writer.field("app", breaker.app)
             writer.field("environment", breaker.environment)
         }
+        if !deliveries.isEmpty { writer.objects("deliveries", of: deliveries) { $0.write(to: &$1) } }
         writer.field("suspectTokens", suspectTokens)
         writer.field("startedAt", startedAt)
         writer.field("at", at)
@@ -102,6 +105,9 @@ package struct ProcessFacts: MembersRecord, Hashable {
             let object = element.object()
             openBreakers.append(
                 Breaker(app: object["app"].name(), environment: object["environment"].name()))
+        }
+        if var elements = record["deliveries"].optional?.array(countMax: WebhookDelivery.countMax) {
+            while let element = elements.next() { deliveries.append(WebhookDelivery(from: element.object())) }
         }
         suspectTokens = record["suspectTokens"].optional?.int(in: 0...Int.max)
         at = record["at"].timeMilliseconds()

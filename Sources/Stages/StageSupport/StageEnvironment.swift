@@ -1,5 +1,6 @@
 package import Catalog
 package import Kafka
+package import Members
 package import TokenSealing
 package import Topics
 
@@ -14,6 +15,8 @@ package struct StageEnvironment: Sendable {
     package let sealingKeys: SealingKeys?
     /// The simulated APNs of this process. Nil if the sender pushes to the hosts of its settings.
     package let embeddedSimulator: EmbeddedAPNsSimulator?
+    /// The newest calls of webhook endpoints by this process.
+    package let webhookDeliveries = WebhookDeliveries()
     private let readCatalog: @Sendable () -> CatalogSnapshot?
     private let requestCatalogRefresh: @Sendable (@escaping @Sendable (CatalogSnapshot?) -> Void) -> Void
 

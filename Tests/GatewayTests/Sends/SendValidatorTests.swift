@@ -93,6 +93,44 @@ struct SendValidatorTests {
         #expect(fixture.problems(in: body(Audience.namesMax + 1)).contains("audience.users out_of_range"))
     }
 
+    @Test func `an audience combines segments, tags and exclusions`() throws {
+        func audience(_ text: String) throws -> Audience {
+            try fixture.send(startBody(["audience": text])).audience
+        }
+        #expect(
+            try audience(#"{"segments":["vips"],"tags":["a"],"exclude":{"tags":["b"]}}"#)
+                == .combination(.init(segments: ["vips"], tags: ["a"], excludedTags: ["b"])))
+        #expect(try audience(#"{"everyone":true}"#) == .everyone)
+        #expect(try audience(#"{"tags":["a"],"exclude":null}"#) == .tags(["a"]))
+        for (text, problems) in [
+            (#"{"exclude":{"tags":["b"]}}"#, ["audience invalid"]),
+            (#"{"everyone":false,"exclude":{"tags":["b"]}}"#, ["audience.everyone invalid"]),
+            (#"{"everyone":true,"tags":["b"]}"#, ["audience invalid"]),
+            (#"{"users":["a"],"tags":["b"]}"#, ["audience invalid"]),
+            (#"{"users":["a"],"exclude":{"tags":["b"]}}"#, ["audience invalid"]),
+            (#"{"tags":["a"],"exclude":{}}"#, ["audience.exclude invalid"]),
+            (#"{"tags":["a"],"exclude":{"tags":[]}}"#, ["audience.exclude.tags invalid"]),
+            (#"{"tags":[],"segments":["vips"]}"#, ["audience.tags invalid"]),
+            (
+                #"{"tags":["a"],"exclude":{"users":["b"]}}"#,
+                [
+                    "audience.exclude invalid", "audience.exclude.users unknown_field",
+                ]
+            ),
+            (
+                #"{"tags":["a"],"exclude":{"segments":["lost"]}}"#,
+                [
+                    "audience.exclude.segments[0] segment_unknown"
+                ]
+            ),
+            (#"{"segments":["vips","lost"],"tags":["a"]}"#, ["audience.segments[1] segment_unknown"]),
+        ] {
+            #expect(fixture.problems(in: startBody(["audience": text])) == problems, "\(text)")
+        }
+        let combined = #"{"segments":["vips"],"tags":["a"]}"#
+        #expect(fixture.problems(in: updateBody(["audience": combined])) == ["audience invalid"])
+    }
+
     @Test func `a send names at most as many activities as its copies in all lanes allow`() {
         let names = (0..<Audience.namesMax).map { "\"\(String(repeating: "a", count: 30))-\($0)\"" }
         let body = updateBody(["audience": #"{"activities":[\#(names.joined(separator: ","))]}"#])

@@ -7,45 +7,20 @@ import Testing
 
 @testable import Gateway
 
-/// The operator's page about sends: a shell runs its examples unchanged with curl. A comment `<!-- ROLE -->` before an
-/// example names the role of the key that it needs.
+/// The operator's page about sends, with its examples (`PageExamples`).
 struct SendsPageTests {
     private let page: String
 
     init() throws { page = try Repository.text(of: "deploy/book/sends.md") }
 
-    /// The examples with the role of the key that each needs.
-    private var examples: [(role: String, script: String)] {
-        page.components(separatedBy: "<!-- ").dropFirst().map { part in
-            let role = String(part.prefix { $0 != " " })
-            let script = part.components(separatedBy: "```sh\n")[1].components(separatedBy: "\n```")[0]
-            return (role == "netmera" ? "send" : role, script)
-        }
-    }
-
     @Test func `every example of the page is accepted`() async throws {
         let (bench, _cluster) = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
-        #expect(examples.count == 5)
-        var callCount = 0
-        for (role, script) in examples {
-            let key = try #require(bench.keys["shop/\(role)"])
-            // The variables of the page, and a curl that prints the status of each answer.
-            let head = """
-                set -e
-                FLOTILLA=http://127.0.0.1:\(bench.port)
-                KEY=\(key)
-                curl() { command curl -sS --fail-with-body -w '\\n%{http_code}\\n' "$@"; }
-
-                """
-            let process = try ChildProcess("bash", arguments: ["-c", head + script])
-            #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
-            let statuses = process.output.split(separator: "\n").filter { $0 == "200" || $0 == "202" }
-            callCount += statuses.count
-        }
-        #expect(callCount == 8)
-        let events = try await bench.sends(atLeast: 6).map(\.content.event)
-        #expect(events.count == 6 && events.count { $0 == .update } == 3)
+        let examples = PageExamples(in: page)
+        #expect(examples.count == 6)
+        #expect(try await examples.run(on: bench).count == 9)
+        let events = try await bench.sends(atLeast: 7).map(\.content.event)
+        #expect(events.count == 7 && events.count { $0 == .update } == 3)
         await bench.stop()
         _ = _cluster
     }

@@ -7,7 +7,7 @@ internal import ProcessTesting
 /// the model. A difference is one of the `faults`.
 package struct DayChecker {
     /// The checker asks about this many people of each app at most, the first ones.
-    private static let peopleCheckedMax = 300
+    static let peopleCheckedMax = 300
     /// The number of faults that are kept.
     private static let faultsMax = 20
 
@@ -32,6 +32,9 @@ package struct DayChecker {
             try await checkCounts(of: app)
             try await checkEvents(of: app)
             try await checkAudit(of: app)
+            try await checkCountsByUser(of: app)
+            try await checkUsers(of: app)
+            try await checkInstallations(of: app)
             for person in 0..<min(Self.peopleCheckedMax, day.peopleCount) {
                 try await check(person: person, of: app)
             }

@@ -17,6 +17,33 @@ extension Command {
                 ], lists: ["items", "groups"])),
         example: "flotilla groups show match-42 --app shop")
 
+    /// `flotilla users`: lists the users of an app.
+    static let users = insightCommand(
+        InsightList(
+            name: "users", summary: "Lists the users of an app by their ids, or shows one.", list: .users,
+            show: .user, filters: [],
+            table: AnswerTable(
+                columns: [
+                    .init("user", "userId"), .init("phones", "installations"),
+                    .init("profile", "hasProfile"), .init("last report", "heardAt", isTime: true),
+                ], lists: ["items"])),
+        example: "flotilla users list --app shop")
+
+    /// `flotilla installations`: lists the phones of an app or of a user.
+    static let installations = insightCommand(
+        InsightList(
+            name: "installations", summary: "Lists the phones of an app by their ids, or shows one.",
+            list: .installations, show: .installation,
+            filters: [.value("--user", "only the phones of this user")],
+            table: AnswerTable(
+                columns: [
+                    .init("installation", "installationId"), .init("user", "userId"),
+                    .init("environment", "environment"), .init("iOS", "os"), .init("build", "appBuild"),
+                    .init("start tokens", "startTokens"), .init("running", "runningActivities"),
+                    .init("last report", "heardAt", isTime: true),
+                ], lists: ["items"])),
+        example: "flotilla installations list --app shop --user jane@example.com")
+
     /// `flotilla sends`: lists sends, or shows the outcomes of one.
     static let sends = insightCommand(
         InsightList(

@@ -70,7 +70,9 @@ final class ProcessFactsService: Service {
                         state.reader = Self.watchForDuplicate(
                             of: state, in: environment, on: loop, context: context)
                     }
-                    return Self.currentFacts(basedOn: facts, metrics: context.metrics)
+                    var current = Self.currentFacts(basedOn: facts, metrics: context.metrics)
+                    current.deliveries = environment.webhookDeliveries.newest
+                    return current
                 }
                 return state
             })

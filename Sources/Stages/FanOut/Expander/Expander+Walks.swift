@@ -21,7 +21,7 @@ extension Expander {
     ) throws(StoreError) -> WalkCursor? {
         switch expansion.targets {
         case .recipients, .activities: return nil
-        case .everyone, .segments, .tags, .group: break
+        case .everyone, .segments, .tags, .combination, .group: break
         }
         if expansion.content.event == .start { return nil }
         let open = try table.scope(for: key)?.walk
@@ -293,6 +293,10 @@ extension Expander {
             let rules = names.compactMap { catalog.segment($0, of: expansion.key.app) }
             if rules.isEmpty { return nil }
             selection.program = SegmentProgram(.or(rules))
+        case .combination(let combination):
+            let rule = combination.rule { catalog.segment($0, of: expansion.key.app) }
+            guard let rule else { return nil }
+            selection.program = SegmentProgram(rule)
         case .everyone, .group, .recipients, .activities: break
         }
         guard expansion.content.event == .start else { return selection }

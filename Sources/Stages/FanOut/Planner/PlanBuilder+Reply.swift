@@ -24,7 +24,7 @@ extension PlanBuilder {
             }
             return false
         case .activities where key.group != nil: return row.laneOnlyVersion > seen
-        case .everyone, .segments, .tags, .group, .users, .activities: return false
+        case .everyone, .segments, .tags, .combination, .group, .users, .activities: return false
         }
     }
 

@@ -140,6 +140,7 @@ extension Expansion.Targets {
         case .everyone: self = .everyone
         case .segments(let names): self = .segments(names)
         case .tags(let names): self = .tags(names)
+        case .combination(let combination): self = .combination(combination)
         case .group: self = .group
         case .activities(let names): self = .activities(names)
         case .users: preconditionFailure("users are split by their lanes")

@@ -1,23 +1,28 @@
+internal import Catalog
 internal import CatalogRecords
 internal import HTTPClient
 internal import HTTPServer
 internal import Members
+internal import StageSupport
 
 /// The `GET` calls that the insight stage answers. The gateway passes them on, and the insight stage checks their
 /// parameters. Its answers go to the client unchanged, except files.
 struct InsightEndpoint: Sendable {
     let authorization: Authorization
+    let environment: StageEnvironment
     let relay: InsightRelay
 
     private static let calls: [(path: String, kind: InsightQuery.Kind)] = [
         ("/v1/sends", .sends), ("/v1/sends/{id}/failures", .failures), ("/v1/series", .series),
         ("/v1/groups", .groups), ("/v1/groups/{id}", .group),
-        ("/v1/groups/{id}/timeline", .timeline), ("/v1/users/{id}", .user),
-        ("/v1/installations/{id}", .installation), ("/v1/events", .events),
+        ("/v1/groups/{id}/timeline", .timeline), ("/v1/users", .users), ("/v1/users/{id}", .user),
+        ("/v1/installations", .installations), ("/v1/installations/{id}", .installation),
+        ("/v1/events", .events),
         ("/v1/events/counts", .eventCounts), ("/v1/fleet", .fleet), ("/v1/audit", .audit),
     ]
 
     func add(to routes: inout HTTPRoutes) {
+        addDeliveries(to: &routes)
         for (path, kind) in Self.calls {
             routes.onAdmission(.get, path: path) { [self] request in
                 authorization.admit(request, for: .read) { authorized in
@@ -29,12 +34,31 @@ struct InsightEndpoint: Sendable {
         }
     }
 
+    /// Adds the call about the deliveries of a webhook endpoint. It needs the role `admin`, like all calls about endpoints.
+    private func addDeliveries(to routes: inout HTTPRoutes) {
+        routes.onAdmission(.get, path: "/v1/webhooks/{name}/deliveries") { [self] request in
+            authorization.admit(request, for: .admin) { authorized in
+                let name = authorized.request.parameters["name"] ?? ""
+                let known = environment.catalog?.webhooks(of: authorized.caller.app.id) ?? [:]
+                guard known[name] != nil else {
+                    authorized.reply.send(WebhookCalls.unknownEndpoint.response)
+                    return true
+                }
+                return ask(.deliveries, about: name, for: authorized)
+            }
+        }
+    }
+
     /// Asks the insight stage. Returns false if too many queries wait.
-    private func ask(_ kind: InsightQuery.Kind, for authorized: AuthorizedRequest) -> Bool {
+    ///
+    /// - Parameter id: The object of the question, if it is not the `id` in the path.
+    private func ask(
+        _ kind: InsightQuery.Kind, about id: String? = nil, for authorized: AuthorizedRequest
+    ) -> Bool {
         let request = authorized.request
         let query = InsightQuery(
             kind, app: authorized.caller.app.id, key: authorized.caller.key.id,
-            id: request.parameters["id"],
+            id: id ?? request.parameters["id"],
             parameters: request.query.map { InsightQuery.Parameter(name: $0.name, value: $0.value) })
         let fileName = Self.fileName(of: kind)
         let format = fileName == nil ? nil : request.query(named: "format")

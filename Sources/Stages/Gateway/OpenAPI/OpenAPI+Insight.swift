@@ -80,6 +80,13 @@ extension OpenAPI {
         summary:
             "Pushes, their latency and the freshness of phones over time, and the failures of the last hour by reason.",
         parameters: [parameter("range", schema: ##"{"enum":["15m","24h"]}"##)], schema: "series")
+    private static let listUsers = get(
+        id: "listUsers",
+        summary: "The users that phones have reported or that have a profile, by their ids.",
+        parameters: pageParameters(), schema: "userList")
+    private static let listInstallations = get(
+        id: "listInstallations", summary: "The phones of the app or of one user, by their ids.",
+        parameters: [parameter("user", schema: nameSchema)] + pageParameters(), schema: "installationList")
     private static let listGroups = get(
         id: "listGroups", summary: "The current groups, those with the newest send first.",
         parameters: [parameter("state", schema: ##"{"enum":["live","ended","all"]}"##)] + pageParameters(),
@@ -111,12 +118,16 @@ extension OpenAPI {
         id: "countEvents",
         summary:
             "Counts of events by hour or by day; at most 31 days. If the answer has next, it ends at an hour, and a day can go on in the next answer.",
-        parameters: [byCode, byType, byGroup] + timeRange + [
+        parameters: [
+            byCode, byType, byGroup, parameter("user", schema: nameSchema),
+            parameter("installation", schema: nameSchema),
+        ] + timeRange + [
             parameter("by", schema: ##"{"enum":["hour","day"]}"##),
             parameter(
                 "split",
                 schema:
-                    ##"{"type":"string","description":"Any of code, type and group, separated by commas."}"##),
+                    ##"{"type":"string","description":"Any of code, type, group and user, separated by commas. The default is code."}"##
+            ),
             parameter("cursor", schema: ##"{"type":"string"}"##),
         ],
         schema: "eventCounts")
@@ -139,6 +150,8 @@ extension OpenAPI {
         "/v1/groups":{\##(listGroups)},
         "/v1/groups/{id}":{\##(showGroup)},
         "/v1/groups/{id}/timeline":{\##(showTimeline)},
+        "/v1/users":{\##(listUsers)},
+        "/v1/installations":{\##(listInstallations)},
         "/v1/installations/{id}":{\##(showInstallation)},
         "/v1/events":{\##(listEvents)},
         "/v1/events/counts":{\##(countEvents)},

@@ -311,6 +311,52 @@ extension OpenAPI {
           "required":["items"],
           "properties":{"items":\##(array(of: "event")),\##(cursorProperty),\##(asOfProperties)}
         },
+        "userList":{
+          "type":"object",
+          "required":["items"],
+          "properties":{
+            "items":{
+              "type":"array",
+              "items":{
+                "type":"object",
+                "required":["userId","installations","hasProfile"],
+                "properties":{
+                  "userId":{"type":"string"},
+                  "installations":{"type":"integer","description":"The number of the user's phones."},
+                  "hasProfile":{"type":"boolean","description":"Whether a backend has set tags or attributes."},
+                  "heardAt":{"type":"integer","description":"The time of the newest report of these phones."}
+                }
+              }
+            },
+            \##(cursorProperty),
+            \##(asOfProperties)
+          }
+        },
+        "installationList":{
+          "type":"object",
+          "required":["items"],
+          "properties":{
+            "items":{
+              "type":"array",
+              "items":{
+                "type":"object",
+                "required":["installationId","startTokens","runningActivities"],
+                "properties":{
+                  "installationId":{"type":"string"},
+                  "userId":{"type":"string"},
+                  "environment":{"enum":["production","sandbox"]},
+                  "os":{"type":"string"},
+                  "appBuild":{"type":"string"},
+                  "startTokens":{"type":"integer","description":"The number of its start tokens."},
+                  "runningActivities":{"type":"integer"},
+                  "heardAt":{"type":"integer"}
+                }
+              }
+            },
+            \##(cursorProperty),
+            \##(asOfProperties)
+          }
+        },
         "eventCounts":{
           "type":"object",
           "required":["by","from","to","buckets","totals"],
@@ -329,6 +375,7 @@ extension OpenAPI {
                   "code":{"type":"string"},
                   "type":{"type":"string"},
                   "group":{"type":"string"},
+                  "user":{"type":"string"},
                   "count":{"type":"integer"}
                 }
               }

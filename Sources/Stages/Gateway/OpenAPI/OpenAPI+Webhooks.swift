@@ -1,4 +1,5 @@
 internal import CatalogRecords
+internal import Members
 
 // The calls about webhook endpoints.
 
@@ -12,6 +13,22 @@ extension OpenAPI {
           "responses":{
             \##(response(200, schema: "webhooks", meaning: "All of them, by name.")),
             \##(refusals())
+          }
+        }},
+        "/v1/webhooks/{name}/deliveries":{"get":{
+          "operationId":"listDeliveries",
+          "summary":"The newest calls of one webhook endpoint, the newest first.",
+          "description":"Role admin. Each process of the stage remembers its last \##(WebhookDelivery.perEndpointMax) calls of an endpoint, and publishes them every 10 s. Answered by the insight stage.",
+          "security":[{"bearer":[]}],
+          "parameters":[
+            {"$ref":"#/components/parameters/webhookName"},
+            {"name":"outcome","in":"query","required":false,"schema":{"enum":["all","delivered","failed","given_up","gone"]}},
+            {"name":"limit","in":"query","required":false,"schema":{"type":"integer","minimum":1,"maximum":500,"default":50}},
+            {"name":"cursor","in":"query","required":false,"schema":{"type":"string"}}
+          ],
+          "responses":{
+            \##(response(200, schema: "deliveries", meaning: "A page of calls.")),
+            \##(refusals(missing: true))
           }
         }},
         "/v1/webhooks/{name}":{
@@ -90,6 +107,30 @@ extension OpenAPI {
             "disabledBecause":{"type":"string"},
             "replayedAt":{"type":"integer","description":"Milliseconds since 1970. The time of the newest replay."},
             "secret":{"type":"string","description":"Only in the answer to a creation: whsec_ and the key in Base64."}
+          }
+        },
+        "deliveries":{
+          "type":"object",
+          "required":["items"],
+          "properties":{
+            "items":{
+              "type":"array",
+              "items":{
+                "type":"object",
+                "required":["eventId","type","at","milliseconds","outcome","attempt"],
+                "properties":{
+                  "eventId":{"type":"string","description":"The webhook-id of the call."},
+                  "type":{"type":"string"},
+                  "at":{"type":"integer","description":"The end of the call, in milliseconds since 1970."},
+                  "milliseconds":{"type":"integer","description":"The duration of the call."},
+                  "outcome":{"enum":["delivered","failed","given_up","gone"]},
+                  "attempt":{"type":"integer","description":"The number of the attempt, from 1."},
+                  "reason":{"type":"string","description":"The reason of a failure."},
+                  "nextAttemptAt":{"type":"integer","description":"The time of the next attempt, in milliseconds since 1970."}
+                }
+              }
+            },
+            "next":{"type":"string"}
           }
         },
         "webhooks":{

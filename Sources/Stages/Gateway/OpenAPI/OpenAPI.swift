@@ -31,12 +31,12 @@ enum OpenAPI {
         """#
 
     private static let paths = [
-        sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, webhookPaths,
+        sendPaths, insightPaths, schedulePaths, netmeraPaths, catalogPaths, accessPaths, webhookPaths,
         deadLetterPaths, otherPaths,
     ].joined(separator: ",")
 
     private static let schemas = [
-        values, sendSchemas, insightSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas,
+        values, sendSchemas, insightSchemas, scheduleSchemas, netmeraSchemas, catalogSchemas, accessSchemas,
         webhookSchemas, deadLetterSchemas, sessionSchemas, reportSchemas,
     ].joined(separator: ",")
 

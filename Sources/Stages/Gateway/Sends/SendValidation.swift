@@ -98,11 +98,20 @@ struct SendValidation {
 
     /// Checks that the catalog has the segments of the audience.
     mutating func checkSegments() {
-        guard case .segments(let names) = draft.audience else { return }
+        switch draft.audience {
+        case .segments(let names): checkSegments(names, at: fields.segments)
+        case .combination(let combination):
+            checkSegments(combination.segments, at: fields.segments)
+            checkSegments(combination.excludedSegments, at: "\(fields.audience).exclude.segments")
+        case .everyone, .tags, .group, .users, .activities: break
+        }
+    }
+
+    private mutating func checkSegments(_ names: [String], at field: String) {
         for (index, name) in names.enumerated()
         where validator.catalog.segment(named: name, of: validator.app.id) == nil {
             add(
-                code: "segment_unknown", at: "\(fields.segments)[\(index)]",
+                code: "segment_unknown", at: "\(field)[\(index)]",
                 message: "is not a segment of the app; create it with PUT /v1/segments/\(name) first",
                 isUnknown: true)
         }

@@ -78,13 +78,16 @@ enum WebhookCalls {
     private static func endpoint(in context: RequestContext) throws(RefusedRequest) -> WebhookEndpoint {
         let name = try name(in: context)
         if let endpoint = context.catalog.webhooks(of: context.app.id)[name] { return endpoint }
-        throw RefusedRequest(
-            [
-                RequestProblem(
-                    code: "webhook_unknown", at: "name",
-                    message: "is unknown in this app; GET /v1/webhooks lists the known ones", isUnknown: true)
-            ], status: 404)
+        throw unknownEndpoint
     }
+
+    /// The refusal of a call about an endpoint that the app does not have.
+    static let unknownEndpoint = RefusedRequest(
+        [
+            RequestProblem(
+                code: "webhook_unknown", at: "name",
+                message: "is unknown in this app; GET /v1/webhooks lists the known ones", isUnknown: true)
+        ], status: 404)
 
     private static func response(
         for endpoint: WebhookEndpoint, secret: WebhookSecret? = nil

@@ -9,6 +9,7 @@ struct EventCountsReport {
         var code: String?
         var type: String?
         var group: String?
+        var user: String?
     }
 
     private(set) var buckets: [Bucket: Int] = [:]
@@ -17,7 +18,7 @@ struct EventCountsReport {
 
     /// - Parameters:
     ///   - counts: Counts that are split at least by hour and code.
-    ///   - split: The properties that buckets distinguish: code, type, group.
+    ///   - split: The properties that buckets distinguish: code, type, group, user.
     init(counts: [QueryResult.EventCount], isDaily: Bool, split: Set<String>) {
         for count in counts {
             totals[count.code, default: 0] += count.count
@@ -25,7 +26,8 @@ struct EventCountsReport {
             let bucket = Bucket(
                 at: hour * EventCounts.hourMilliseconds, code: split.contains("code") ? count.code : nil,
                 type: split.contains("type") ? count.type : nil,
-                group: split.contains("group") ? count.group : nil)
+                group: split.contains("group") ? count.group : nil,
+                user: split.contains("user") ? count.user : nil)
             buckets[bucket, default: 0] += count.count
         }
     }
@@ -40,6 +42,7 @@ struct EventCountsReport {
             writer.field("code", bucket.key.code)
             writer.field("type", bucket.key.type)
             writer.field("group", bucket.key.group)
+            writer.field("user", bucket.key.user)
             writer.field("count", bucket.value)
         }
         writer.name("totals")
@@ -54,6 +57,7 @@ struct EventCountsReport {
     private static func sortKey(of bucket: Bucket) -> [UInt8] {
         var bytes: [UInt8] = []
         BigEndian.append(bucket.at, to: &bytes)
-        return bytes + RowKey.joining(bucket.code ?? "", bucket.type ?? "", bucket.group ?? "")
+        return bytes
+            + RowKey.joining(bucket.code ?? "", bucket.type ?? "", bucket.group ?? "", bucket.user ?? "")
     }
 }

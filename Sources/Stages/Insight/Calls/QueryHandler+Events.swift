@@ -82,11 +82,14 @@ extension QueryHandler {
         query.code = try code(in: &parameters)
         query.type = try parameters.text("type")
         query.group = try parameters.text("group")
+        query.user = try parameters.text("user")
+        query.installation = try parameters.text("installation")
         let (from, to) = try parameters.range(
             daysMax: Self.rangeDays, defaultMilliseconds: CallParameters.dayMilliseconds, now: now)
         (query.from, query.to) = (from, to)
         let isDaily = try parameters.choice("by", of: ["hour", "day"]) == "day"
-        let split = try parameters.choices("split", of: ["code", "type", "group"], defaultingTo: ["code"])
+        let split = try parameters.choices(
+            "split", of: ["code", "type", "group", "user"], defaultingTo: ["code"])
         // A cursor names the first hour of the next page.
         if let cursor = try parameters.cursor() { query.from = max(from, cursor.at) }
         try parameters.checkAllRead()

@@ -9,6 +9,7 @@ internal import Members
 internal import RecordFormat
 internal import Settings
 internal import StageSupport
+internal import TLS
 internal import Telemetry
 internal import Topics
 
@@ -58,17 +59,40 @@ final class QueryServer: Sendable {
             fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: FreshnessLog())
         var limits = HTTPLimits()
         limits.answerMilliseconds = Self.answerMilliseconds
+        let credentials = try Self.makeCredentials(for: settings)
         server = try HTTPServer(
             name: InsightService.name, host: settings.listen.host, port: settings.listen.port, limits: limits,
+            tls: try credentials.map {
+                HTTPServerTLS(
+                    credentials: try ServerCredentials(
+                        chain: $0.chain, key: $0.key, protocols: HTTPServerTLS.protocols))
+            },
             routes: Self.routes(secret: secret, fanOut: fanOut, handler: handler), metrics: context.metrics)
         sampling = handler.sampleFreshness { environment.catalog.map { $0.apps.keys.sorted() } ?? [] }
         let address = settings.address ?? HostPort(host: settings.listen.host, port: server.port)
-        member = Member(
+        var member = Member(
             stage: InsightService.name, process: processName, host: address.host, port: address.port,
             secret: secret,
             lanes: [], startedAt: WallTime.now().milliseconds, at: 0)
+        member.certificate = credentials?.authority
+        self.member = member
         openLanes.onChange { [weak self] in self?.announce(lanes: openLanes) }
     }
+
+    /// Makes a certificate for the address at which other processes reach this one. Callers find it in `members`, where the
+    /// secret is, too. Returns nil if only this machine can reach the listener.
+    private static func makeCredentials(
+        for settings: InsightSettings
+    ) throws -> (chain: String, key: String, authority: String)? {
+        let name = settings.address?.host ?? settings.listen.host
+        if settings.listen.isLoopback { return nil }
+        let authority = CertificateAuthority(name: "flotilla insight")
+        let certificate = authority.issue(for: [name], days: certificateDays)
+        return (certificate.chainPEM, certificate.keyPEM, authority.certificatePEM)
+    }
+
+    /// The lifetime of the certificate, which is made at each start.
+    private static let certificateDays = 3650
 
     /// Answers a call in this process, without HTTP.
     func answer(_ call: InsightQuery) async -> HTTPResponse {

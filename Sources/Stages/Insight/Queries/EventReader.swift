@@ -146,6 +146,67 @@ final class EventReader {
             guard case .interrupted = error else { throw error }
             limit = .time
         }
+        return try Self.list(of: sums, limit: limit, firstHour: firstHour, lastHour: lastHour)
+    }
+
+    /// Returns the counts of events by hour and user, from the events themselves. The tables of counts have no users,
+    /// because an app has many.
+    ///
+    /// - Parameter erasedUpTo: Returns the time up to which a user's events are erased.
+    func countsByUser(
+        for query: LaneQuery, lane: Int32, budget: QueryBudget, erasedUpTo: (String) throws -> Int64
+    ) throws -> CountList {
+        self.budget = budget
+        var ordered = query
+        // The list can then end at an hour, behind which nothing was counted.
+        ordered.isOldestFirst = true
+        let selection = EventSelection(query: ordered, lane: lane)
+        let statement = try database.prepare(selection.statement(columns: Self.columns))
+        var sums: [QueryResult.EventCount: Int] = [:]
+        var (firstHour, lastHour): (Int64?, Int64?)
+        var limit: QueryLimit?
+        var failure: (any Error)?
+        do throws(SQLiteError) {
+            try statement.readRows(values: selection.values) { row in
+                let hour = row.integer(at: 1) / EventCounts.hourMilliseconds
+                firstHour = firstHour ?? hour
+                lastHour = hour
+                limit = sums.count > QueryLimits.bucketsMax ? .size : budget.countRow() ? nil : .time
+                if limit != nil { return false }
+                guard Self.isWanted(row, by: query), let event = Self.event(in: row) else { return true }
+                do {
+                    if let user = event.user, try erasedUpTo(user) >= event.receivedAt { return true }
+                } catch {
+                    failure = error
+                    return false
+                }
+                sums[Self.count(of: event, in: hour, for: query), default: 0] += 1
+                return true
+            }
+        } catch {
+            guard case .interrupted = error else { throw error }
+            limit = .time
+        }
+        if let failure { throw failure }
+        return try Self.list(of: sums, limit: limit, firstHour: firstHour, lastHour: lastHour)
+    }
+
+    /// Returns the key of an event's count, with the properties that the query distinguishes.
+    private static func count(
+        of event: Event, in hour: Int64, for query: LaneQuery
+    ) -> QueryResult.EventCount {
+        let names = query.names
+        return QueryResult.EventCount(
+            hour: hour, code: names.contains("code") ? event.code.rawValue : "",
+            type: names.contains("type") ? event.attributesType : nil,
+            group: names.contains("group") ? event.group : nil,
+            user: names.contains("user") ? event.user : nil, count: 0)
+    }
+
+    /// Returns the counts of the complete hours.
+    private static func list(
+        of sums: [QueryResult.EventCount: Int], limit: QueryLimit?, firstHour: Int64?, lastHour: Int64?
+    ) throws -> CountList {
         var list = CountList()
         if let limit {
             // The last hour may be incomplete. Without any complete hour the next page would end here again.

@@ -30,6 +30,10 @@ struct LaneQuery: JSONRecord, Hashable {
         case running
         /// The installations, erasures and timers of the named recipients.
         case people
+        /// Users by name.
+        case userList
+        /// Installations by id, of the app or of `user`.
+        case installationList
         /// The times of the erasures of the named users.
         case erasures
         /// The newest pushes to the named recipients.
@@ -46,7 +50,14 @@ struct LaneQuery: JSONRecord, Hashable {
         case auditSends
 
         /// Whether the answer is a page with at most `limit` rows.
-        var isList: Bool { [.sendList, .failures, .groupList, .events, .audit, .auditSends].contains(self) }
+        var isList: Bool {
+            switch self {
+            case .sendList, .failures, .groupList, .userList, .installationList, .events, .audit, .auditSends:
+                true
+            case .sends, .groups, .running, .people, .erasures, .pushes, .counts, .taps, .series:
+                false
+            }
+        }
     }
 
     var kind: QueryKind
@@ -72,6 +83,9 @@ struct LaneQuery: JSONRecord, Hashable {
     var isOldestFirst = false
     /// The position behind which the list continues.
     var after: ListPosition?
+
+    /// Whether counts are about users, which are only in the events themselves.
+    var countsUsers: Bool { user != nil || installation != nil || names.contains("user") }
 
     init(_ kind: QueryKind, app: String) {
         self.kind = kind

@@ -51,7 +51,7 @@ extension LaneReader {
         }
     }
 
-    private func erasure(of recipient: Recipient, app: String, in lane: OpenLane) throws -> ReportTime? {
+    func erasure(of recipient: Recipient, app: String, in lane: OpenLane) throws -> ReportTime? {
         guard case .user(let user) = recipient else { return nil }
         return try storedInstallation(
             at: InstallationRowMapping.erasureKey(ofUser: user, app: app), in: lane)?.erasedUpTo
@@ -59,7 +59,7 @@ extension LaneReader {
 
     /// Returns an installation with erasures applied. Ingest erases the installations of a user within hours,
     /// but an answer must show the erasure at once.
-    private func installation(at key: [UInt8], in lane: OpenLane) throws -> Installation? {
+    func installation(at key: [UInt8], in lane: OpenLane) throws -> Installation? {
         guard let stored = try storedInstallation(at: key, in: lane) else { return nil }
         var erased: [Recipient: ReportTime] = [:]
         for recipient in [stored.recipient] + stored.formerRecipients.map(\.recipient) {

@@ -12,7 +12,7 @@ internal import Store
 /// thread, which is not the thread that writes the files.
 final class LaneReader {
     /// The limit of rows that are read in one transaction.
-    private static let pageRowsMax = 500
+    static let pageRowsMax = 500
 
     private let openLanes: OpenLanes
     private let laneCount: Int
@@ -83,6 +83,8 @@ final class LaneReader {
                 }
                 result.running[group] = Int(BigEndian.number(in: count.span, at: 0))
             }
+        case .userList: try listUsers(query, in: lane, into: &result)
+        case .installationList: try listInstallations(query, in: lane, into: &result)
         case .people: try findPeople(query, in: lane, into: &result)
         case .erasures:
             for name in query.names {
@@ -107,7 +109,7 @@ final class LaneReader {
             result.events = list.entries
             if let cut = list.cut { result.cuts = [cut] }
         case .counts:
-            let list = try eventReader(of: lane).counts(for: query, budget: budget)
+            let list = try countEvents(for: query, in: lane)
             (result.eventCounts, result.cutHour) = (list.counts, list.cutHour)
         case .taps: result.taps = try eventReader(of: lane).taps(for: query, budget: budget)
         case .audit, .auditSends:
@@ -126,6 +128,19 @@ final class LaneReader {
             } onCut: {
                 result.cuts = [$0]
             }
+        }
+    }
+
+    /// Counts events by hour. Counts by user leave out what was erased.
+    private func countEvents(for query: LaneQuery, in lane: OpenLane) throws -> EventReader.CountList {
+        let reader = try eventReader(of: lane)
+        guard query.countsUsers else { return try reader.counts(for: query, budget: budget) }
+        var erasures: [String: Int64] = [:]
+        return try reader.countsByUser(for: query, lane: lane.partition, budget: budget) { user in
+            if let known = erasures[user] { return known }
+            let erasedUpTo = try erasure(of: .user(user), app: query.app, in: lane)?.received ?? 0
+            erasures[user] = erasedUpTo
+            return erasedUpTo
         }
     }
 

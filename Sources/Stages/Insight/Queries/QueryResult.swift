@@ -31,7 +31,19 @@ struct QueryResult: JSONRecord, Hashable {
         var code: String
         var type: String?
         var group: String?
+        var user: String?
         var count: Int
+    }
+
+    /// A user of the app.
+    struct UserSummary: Sendable, Hashable {
+        var user: String
+        /// The number of the user's installations.
+        var installations = 0
+        /// Whether a backend has set tags or attributes of the user.
+        var hasProfile = false
+        /// The time of the newest report of the user's installations, in milliseconds since 1970.
+        var lastReportAt: Int64?
     }
 
     /// The lanes that answered.
@@ -50,6 +62,8 @@ struct QueryResult: JSONRecord, Hashable {
     /// The number of running activities, by group.
     var running: [String: Int] = [:]
     var installations: [Installation] = []
+    var users: [ListEntry<UserSummary>] = []
+    var listedInstallations: [ListEntry<Installation>] = []
     /// The times up to which a user's data is erased, by recipient.
     var erasures: [String: Int64] = [:]
     var timers: [TimerRow] = []
@@ -73,7 +87,10 @@ struct QueryResult: JSONRecord, Hashable {
     /// have the same rows.
     mutating func merge(_ other: QueryResult) {
         guard Set(lanes).isDisjoint(with: other.lanes) else { return }
-        defer { mergeCounts() }
+        defer {
+            mergeCounts()
+            mergeUsers()
+        }
         mergePeriods(of: other)
         lanes += other.lanes
         asOf = min(asOf, other.asOf)
@@ -83,6 +100,8 @@ struct QueryResult: JSONRecord, Hashable {
         scopes += other.scopes
         running.merge(other.running, uniquingKeysWith: +)
         installations += other.installations
+        users += other.users
+        listedInstallations += other.listedInstallations
         erasures.merge(other.erasures, uniquingKeysWith: max)
         timers += other.timers
         pushes += other.pushes
@@ -112,6 +131,8 @@ struct QueryResult: JSONRecord, Hashable {
         sends = order.firstPage(of: sends, cuts: cuts, limit: limit).page
         scopes = order.firstPage(of: scopes, cuts: cuts, limit: limit).page
         failures = order.firstPage(of: failures, cuts: cuts, limit: limit).page
+        users = order.firstPage(of: users, cuts: cuts, limit: limit).page
+        listedInstallations = order.firstPage(of: listedInstallations, cuts: cuts, limit: limit).page
         events = order.firstPage(of: events, cuts: cuts, limit: limit).page
         audit = order.firstPage(of: audit, cuts: cuts, limit: limit).page
     }
@@ -124,6 +145,23 @@ struct QueryResult: JSONRecord, Hashable {
                 periods.append(period)
             }
         }
+    }
+
+    /// Makes one entry of a user whose installations are in several lanes.
+    private mutating func mergeUsers() {
+        var merged: [ListPosition: ListEntry<UserSummary>] = [:]
+        for entry in users {
+            guard var known = merged[entry.position] else {
+                merged[entry.position] = entry
+                continue
+            }
+            known.value.installations += entry.value.installations
+            known.value.hasProfile = known.value.hasProfile || entry.value.hasProfile
+            known.value.lastReportAt =
+                [known.value.lastReportAt, entry.value.lastReportAt].compactMap(\.self).max()
+            merged[entry.position] = known
+        }
+        users = Array(merged.values)
     }
 
     /// Adds up counts of the same events in several lanes, and keeps only complete hours and as many as an answer
@@ -181,6 +219,17 @@ struct QueryResult: JSONRecord, Hashable {
             writer.field("count", entry.value)
         }
         writer.objects("installations", of: installations) { $0.write(to: &$1) }
+        writer.objects("users", of: users) { entry, writer in
+            writer.field("place", entry.position.cursor)
+            writer.field("user", entry.value.user)
+            writer.field("installations", entry.value.installations)
+            writer.field("hasProfile", entry.value.hasProfile ? true : nil)
+            writer.field("lastReportAt", entry.value.lastReportAt)
+        }
+        writer.objects("listed", of: listedInstallations) { entry, writer in
+            writer.field("place", entry.position.cursor)
+            writer.object("installation", record: entry.value)
+        }
         writer.objects("erasures", of: erasures.sorted { $0.key < $1.key }) { entry, writer in
             writer.field("recipient", entry.key)
             writer.field("at", entry.value)
@@ -196,6 +245,7 @@ struct QueryResult: JSONRecord, Hashable {
             writer.field("code", entry.code)
             writer.field("type", entry.type)
             writer.field("group", entry.group)
+            writer.field("user", entry.user)
             writer.field("count", entry.count)
         }
         writer.list("taps", of: taps) { $1.value($0) }
@@ -235,6 +285,22 @@ struct QueryResult: JSONRecord, Hashable {
             running[group] = count
         }
         installations = record["installations"].objects { Installation(from: $0) }
+        // A process of an older version answers without the two lists.
+        users =
+            record["users"].optional?.objects {
+                ListEntry(
+                    position: $0["place"].listPosition(),
+                    value: UserSummary(
+                        user: $0["user"].name(), installations: $0["installations"].int(),
+                        hasProfile: $0["hasProfile"].optional?.bool() ?? false,
+                        lastReportAt: $0["lastReportAt"].optional?.timeMilliseconds()))
+            } ?? []
+        listedInstallations =
+            record["listed"].optional?.objects {
+                ListEntry(
+                    position: $0["place"].listPosition(),
+                    value: Installation(from: $0["installation"].object()))
+            } ?? []
         for (recipient, at) in record["erasures"].objects(read: {
             ($0["recipient"].string(), $0["at"].timeMilliseconds())
         }) {
@@ -248,7 +314,8 @@ struct QueryResult: JSONRecord, Hashable {
         eventCounts = record["counts"].objects {
             EventCount(
                 hour: Int64($0["hour"].int()), code: $0["code"].name(), type: $0["type"].optional?.name(),
-                group: $0["group"].optional?.name(), count: $0["count"].int())
+                group: $0["group"].optional?.name(), user: $0["user"].optional?.name(),
+                count: $0["count"].int())
         }
         taps = record["taps"].list { $0.int() }
         audit = record["audit"].objects {

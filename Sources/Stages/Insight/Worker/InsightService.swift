@@ -58,10 +58,6 @@ package final class InsightService: Stage {
             throw error
         }
         queryServer.set(server)
-        PlainTextListener.warn(
-            about: settings.listen,
-            remedy: "keep the processes of insight and the gateways in a private network",
-            log: context.log)
     }
 
     /// Returns the body that a gateway would receive for a call, or nil while the stage does not run.

@@ -58,7 +58,7 @@ package struct InsightSettings: OperatorSettings {
             "how long events and their counts are kept")
         declare(
             "listen", sets: \.listen,
-            "the address for questions of gateways and other processes of the stage, protected by a secret in `members`; port 0 lets the system choose"
+            "the address for questions of gateways and other processes of the stage, protected by a secret in `members`, and beyond loopback by TLS; port 0 lets the system choose"
         )
         declare(
             "address", sets: \.address,

@@ -93,6 +93,17 @@ struct WebhookQueue: Sendable {
         }.min()
     }
 
+    /// The failed attempts of an event that is in flight.
+    func attempts(of event: WebhookEvent) -> Int { lines[event.orderKey]?.attempts ?? 0 }
+
+    /// The time of the next attempt of an event, or nil if it does not wait for one.
+    func nextAttempt(of event: WebhookEvent) -> Instant? {
+        guard let line = lines[event.orderKey], line.events[0].event == event,
+            case .waiting(let until) = line.state
+        else { return nil }
+        return until
+    }
+
     /// The time of the oldest unfinished event in milliseconds since 1970, or nil without events.
     var oldestTime: Int64? { lines.values.compactMap { $0.events.first?.event.time }.min() }
 

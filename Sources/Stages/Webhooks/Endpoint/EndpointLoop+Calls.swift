@@ -3,6 +3,7 @@ internal import CatalogRecords
 internal import Cryptography
 internal import Kafka
 internal import Lifecycle
+internal import Members
 internal import StageSupport
 internal import Telemetry
 internal import Topics
@@ -30,27 +31,31 @@ extension EndpointLoop {
                 reason:
                     "the secret of the endpoint does not open; give this process the sealing keys of the others",
                 retryAfterSeconds: nil)
-            return finish(event, with: outcome, of: assignment)
+            return finish(event, with: outcome, of: assignment, startedAt: startedAt)
         }
         let request = WebhookRequest(
             to: parts.url, id: event.id, body: event.body, keys: keys, seconds: wallTime.seconds)
         parts.onStep(.callStarted)
         client.send(request) { [unowned self] outcome in
             parts.metrics.callSeconds.observe(Instant.now().seconds(since: startedAt))
-            finish(event, with: outcome, of: assignment)
+            finish(event, with: outcome, of: assignment, startedAt: startedAt)
             iterate()
         }
     }
 
     /// Takes the outcome of a call.
-    private func finish(_ event: WebhookEvent, with outcome: CallOutcome, of callAssignment: Int) {
+    private func finish(
+        _ event: WebhookEvent, with outcome: CallOutcome, of callAssignment: Int, startedAt: Instant
+    ) {
         parts.metrics.countCall(outcome)
         // The partitions went while the call was in flight. Their next owner sends the event again.
         guard callAssignment == assignment else { return }
         let topic = parts.environment.layout.name(of: event.anchor.source.topic)
         let partition = TopicPartition(topic, event.anchor.partition)
+        let attempt = queue.attempts(of: event) + 1
         let effect = queue.finish(
             event, with: outcome, at: .now(), chance: Double.random(in: 0...1, using: &random))
+        remember(event, outcome: outcome, effect: effect, attempt: attempt, startedAt: startedAt)
         switch effect {
         case .delivered:
             partitions[partition]?.finish(event)
@@ -71,6 +76,26 @@ extension EndpointLoop {
             isGone = true
             parts.report.update { $0.goneAt = WallTime.now().milliseconds }
         }
+    }
+
+    /// Notes the call for people.
+    private func remember(
+        _ event: WebhookEvent, outcome: CallOutcome, effect: WebhookQueue.Effect, attempt: Int,
+        startedAt: Instant
+    ) {
+        var reason: String?
+        if case .failed(let text, _) = outcome { reason = text }
+        let (now, wallTime) = (Instant.now(), WallTime.now().milliseconds)
+        var nextAttemptAt: Int64?
+        if case .retry = effect, let next = queue.nextAttempt(of: event) {
+            nextAttemptAt = wallTime + Int64(max(0, next.milliseconds(since: now)))
+        }
+        parts.environment.webhookDeliveries.add(
+            WebhookDelivery(
+                app: parts.endpoint.app, endpoint: parts.endpoint.name, event: event.id,
+                type: event.type.rawValue, at: wallTime, milliseconds: now.milliseconds(since: startedAt),
+                outcome: effect == .givenUp ? "given_up" : outcome.label, attempt: attempt, reason: reason,
+                nextAttemptAt: nextAttemptAt))
     }
 
     private func warn(of outcome: CallOutcome, _ message: StaticString, _ event: WebhookEvent) {

@@ -1,0 +1,15 @@
+import ProcessTesting
+import Testing
+
+/// The short form of `deploy/prove documents`, with three phones.
+struct DocumentsTests {
+    @Test(.timeLimit(.minutes(5))) func `every call of the documents does what its document says`()
+        async throws
+    {
+        let proof = try ChildProcess(
+            "bash", arguments: [Repository.path(of: "deploy/proofs/documents"), "3"],
+            environment: ["FLOTILLA": builtProductPath(named: "flotilla")])
+        #expect(try await proof.exitStatus() == 0, "\(proof.output)\n\(proof.errors)")
+        #expect(proof.output.hasSuffix("all calls of the documents do what they say\n"))
+    }
+}

@@ -90,16 +90,11 @@ extension TestBed {
         return verdicts
     }
 
-    /// Returns the records of `expansions` and `expansions.urgent`.
-    func expansions() throws -> [(lane: Int32, isUrgent: Bool, request: ExpansionRequest)] {
+    /// Returns the planner's records for the lanes.
+    func expansions() throws -> [(lane: Int32, request: ExpansionRequest)] {
         let reader = JSONReader(limits: Expansion.limits)
-        return try [TopicName.expansions, .expansionsUrgent].flatMap { topic in
-            try TopicContent(of: topic, in: self).records.map { record in
-                (
-                    record.partition, topic == .expansionsUrgent,
-                    try ExpansionRequest.decode(record.value ?? [], with: reader)
-                )
-            }
+        return try TopicContent(of: .expansionsUrgent, in: self).records.map { record in
+            (record.partition, try ExpansionRequest.decode(record.value ?? [], with: reader))
         }
     }
 

@@ -129,17 +129,17 @@ import Topics
                 "end": [.planned], "late": [.ended],
             ])
         let expansions = try bed.expansions()
-        func laneCount(of send: String, isUrgent: Bool) -> Int {
+        func laneCount(of send: String) -> Int {
             expansions.count { record in
                 guard case .expansion(let expansion) = record.request else { return false }
-                return expansion.send == send && record.isUrgent == isUrgent
+                return expansion.send == send
             }
         }
         for send in ["start", "all", "all.undo", "end"] {
-            #expect(laneCount(of: send, isUrgent: false) == 3, "\(send)")
+            #expect(laneCount(of: send) == 3, "\(send)")
         }
-        #expect(laneCount(of: "dry", isUrgent: false) == 3)
-        #expect(laneCount(of: "ben", isUrgent: true) == 1)
+        #expect(laneCount(of: "dry") == 3)
+        #expect(laneCount(of: "ben") == 1)
         let stops = expansions.filter {
             if case .stop(let stop) = $0.request { stop.send == "all" } else { false }
         }

@@ -13,7 +13,7 @@ import Topics
 /// After each failure a running planner reads everything again from the committed offsets, once.
 @Suite struct PlannerStartingOverTests {
     @Test(arguments: [
-        PlannerStep.transactionBegun, .groupsSent, .urgentExpansionsSent, .expansionsSent, .progressSent,
+        PlannerStep.transactionBegun, .groupsSent, .expansionsSent, .progressSent,
         .schedulesSent, .offsetsSent,
     ])
     func `a transaction that fails at any step causes one start over, and no send is planned twice`(

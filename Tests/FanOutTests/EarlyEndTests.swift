@@ -32,8 +32,8 @@ struct EarlyEndTests {
         before interruption: () throws -> Void = {}
     ) throws {
         try lane.expand(first, rowsMax: 5, toTheEnd: false)
-        try lane.expand(second, rowsMax: 5, toTheEnd: false)
         try lane.expandNextPage(rowsMax: 5)
+        try lane.expand(second, rowsMax: 5, toTheEnd: false)
         try interruption()
         try lane.expandNextPage(rowsMax: 5)
     }
@@ -97,8 +97,7 @@ struct EarlyEndTests {
         let lane = try laneWithMembers()
         let one = Expansion.ScopedRecipient(
             .installation("p7"), scope: .recipient, generation: 0, version: dawn + 3)
-        var single = makeExpansion(.update, to: .recipients([one]), version: 2, state: 3, send: "single")
-        single.keepsReplacedState = true
+        let single = makeExpansion(.update, to: .recipients([one]), version: 2, state: 3, send: "single")
         try begin(update(2), then: single, in: lane)
         try lane.expandRemainingPages(rowsMax: 5)
         #expect(Set(lane.takeJobs().map(\.installation)).count == members)

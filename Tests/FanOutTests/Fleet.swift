@@ -19,15 +19,16 @@ struct VirtualLane {
     }
 
     var registry: [Record] = []
-    var urgent: [[UInt8]] = []
-    var usual: [[UInt8]] = []
+    /// The planner's records, and the rests of walks.
+    var arrivals: [[UInt8]] = []
+    var walks: [[UInt8]] = []
     var starts: [(key: [UInt8], value: [UInt8])] = []
     /// The offsets of the consumer group.
-    var committed = (registry: 0, urgent: 0, usual: 0)
+    var committed = (registry: 0, arrivals: 0, walks: 0)
 
     var isDone: Bool {
-        committed.registry == registry.count && committed.urgent == urgent.count
-            && committed.usual == usual.count
+        committed.registry == registry.count && committed.arrivals == arrivals.count
+            && committed.walks == walks.count
     }
 }
 
@@ -97,17 +98,17 @@ final class LaneOwner {
     struct Plan {
         /// The registry offset up to which to read.
         var registryUpTo: Int
-        var isUrgent: Bool
+        /// Whether the transaction takes arrivals. Otherwise it takes walks.
+        var takesArrivals: Bool
         var expansions: Int
         var rowsMax: Int
     }
 
     /// The records and offsets that the transaction would commit.
     struct Outcome {
-        var committed: (registry: Int, urgent: Int, usual: Int)
+        var committed: (registry: Int, arrivals: Int, walks: Int)
         var starts: [(key: [UInt8], value: [UInt8])]
-        var urgent: [[UInt8]] = []
-        var usual: [[UInt8]] = []
+        var walks: [[UInt8]] = []
         var jobs: [Job] = []
         var sheets = 0
         var progress: [ProgressRecord] = []
@@ -132,19 +133,18 @@ final class LaneOwner {
             reportingChangesInto: &changes)
         try expander.catchUp(with: changes)
         committed.registry = max(committed.registry, nextRegistry)
-        let topic = plan.isUrgent ? lane.urgent : lane.usual
-        var next = plan.isUrgent ? committed.urgent : committed.usual
+        let topic = plan.takesArrivals ? lane.arrivals : lane.walks
+        var next = plan.takesArrivals ? committed.arrivals : committed.walks
         for _ in 0..<plan.expansions where next < topic.count {
             switch try ExpansionRequest.decode(topic[next], with: JSONReader(limits: Expansion.limits)) {
             case .expansion(let expansion):
-                _ = try expander.expand(
-                    expansion, isUrgent: plan.isUrgent, rowsMax: plan.rowsMax, page: &page)
+                _ = try expander.expand(expansion, rowsMax: plan.rowsMax, page: &page)
             case .stop(let stop): try expander.stop(stop)
             case .subscriptionAnswer(let answer): try expander.apply(answer)
             }
             next += 1
         }
-        if plan.isUrgent { committed.urgent = next } else { committed.usual = next }
+        if plan.takesArrivals { committed.arrivals = next } else { committed.walks = next }
         return outcome(committed)
     }
 
@@ -170,13 +170,10 @@ final class LaneOwner {
         return outcome(lane.committed)
     }
 
-    private func outcome(_ committed: (registry: Int, urgent: Int, usual: Int)) -> Outcome {
+    private func outcome(_ committed: (registry: Int, arrivals: Int, walks: Int)) -> Outcome {
         var outcome = Outcome(committed: committed, starts: expander.table.written)
         let output = expander.outputCopy
-        for continuation in output.continuations {
-            let bytes = continuation.expansion.encoded()
-            if continuation.isUrgent { outcome.urgent.append(bytes) } else { outcome.usual.append(bytes) }
-        }
+        outcome.walks = output.continuations.map { $0.expansion.encoded() }
         outcome.progress = output.progress
         outcome.subscriptions = output.subscriptions
         outcome.sheets = output.sheets.count

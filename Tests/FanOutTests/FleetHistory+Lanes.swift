@@ -28,7 +28,8 @@ extension FleetHistory {
                 ? topic.registry.count
                 : topic.committed.registry
                     + random.number(below: topic.registry.count - topic.committed.registry + 1),
-            isUrgent: chance(50), expansions: random.number(below: 4), rowsMax: 1 + random.number(below: 4))
+            takesArrivals: chance(50), expansions: random.number(below: 4),
+            rowsMax: 1 + random.number(below: 4))
         let outcome = try owner.run(plan, on: topic, now: nowMilliseconds)
         if !isCalm, chance(20) {
             // The transaction fails. The next owner of the lane begins at the committed offsets.
@@ -37,12 +38,11 @@ extension FleetHistory {
             return
         }
         let before = LaneRows(replaying: topics[lane].starts)
-        let read = (topics[lane].committed.urgent, topics[lane].committed.usual)
+        let read = topics[lane].committed.arrivals
         topics[lane].committed = outcome.committed
         topics[lane].starts += outcome.starts
-        topics[lane].urgent += outcome.urgent
-        topics[lane].usual += outcome.usual
-        try noteReached(in: lane, by: owner, urgentFrom: read.0, usualFrom: read.1)
+        topics[lane].walks += outcome.walks
+        try noteReached(in: lane, by: owner, from: read)
         for progress in outcome.progress { completionReports["\(progress.send)/\(lane)", default: 0] += 1 }
         for job in outcome.jobs {
             try check(job, rowsBefore: before)
@@ -53,12 +53,11 @@ extension FleetHistory {
     }
 
     /// Notes the users whose activities were found by sends to named activities that the lane has just read.
-    private func noteReached(
-        in lane: Int, by owner: LaneOwner, urgentFrom urgent: Int, usualFrom usual: Int
-    ) throws {
+    ///
+    /// - Parameter first: the offset of the first record that the lane has read.
+    private func noteReached(in lane: Int, by owner: LaneOwner, from first: Int) throws {
         let topic = topics[lane]
-        let records =
-            topic.urgent[urgent..<topic.committed.urgent] + topic.usual[usual..<topic.committed.usual]
+        let records = topic.arrivals[first..<topic.committed.arrivals]
         var present: [[UInt8]: TokenRow] = [:]
         var rows: LaneRows?
         for record in records {

@@ -6,7 +6,8 @@ import RecordFormat
 import Sends
 import Simulation
 
-/// A push that an update with `conflate: false` must make, even if a newer update follows.
+/// A push that an update with `conflate: false` must make, even if a newer update follows. A phone that removes the
+/// token of the ended activity before ends the debt.
 struct OwedVisit: Hashable {
     let send: String
     let user: String

@@ -57,8 +57,7 @@ extension FleetHistory {
         }
         if phones[index].activities[activityIndex].hasEnded {
             guard phones[index].activities[activityIndex].token != nil, chance(50) else { return }
-            phones[index].activities[activityIndex].token = nil
-            write(phones[index], .update(activity: phones[index].activities[activityIndex].id), nil)
+            removeUpdateToken(ofPhone: index, activity: activityIndex)
         } else if phones[index].activities[activityIndex].token == nil || chance(20) {
             reportUpdateToken(ofPhone: index, activity: activityIndex)
         }
@@ -95,6 +94,14 @@ extension FleetHistory {
         var row = tokenRow()
         if activity.reportsGroup { row.group = activity.group }
         write(phones[index], .update(activity: activity.id), row)
+    }
+
+    /// Lets a phone remove the token of an ended activity. A walk that has not come to it then finds no token.
+    private func removeUpdateToken(ofPhone index: Int, activity activityIndex: Int) {
+        let id = phones[index].activities[activityIndex].id
+        phones[index].activities[activityIndex].token = nil
+        owedVisits = owedVisits.filter { $0.activity != id }
+        write(phones[index], .update(activity: id), nil)
     }
 
     func tokenRow() -> TokenRow {

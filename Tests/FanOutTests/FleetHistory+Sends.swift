@@ -62,28 +62,25 @@ extension FleetHistory {
         let subscription = subscriptions.removeFirst()
         let plan = try planner.plan(.subscription(subscription), stamp: nowMilliseconds, app: nil, in: &rows)
         for part in plan.expansions {
-            guard part.lanes == .only(LaneSet([subscription.lane])), part.expansion.answersSubscription,
-                !part.isUrgent
+            guard part.lanes == .only(LaneSet([subscription.lane])), part.expansion.targets == .newMembers
             else { throw Violation(description: "the answer to lane \(subscription.lane) is a send") }
-            topics[subscription.lane].usual.append(part.expansion.encoded())
+            topics[subscription.lane].arrivals.append(part.expansion.encoded())
         }
-        if let answer = plan.subscriptionAnswer { topics[answer.lane].usual.append(answer.answer.encoded()) }
+        if let answer = plan.subscriptionAnswer {
+            topics[answer.lane].arrivals.append(answer.answer.encoded())
+        }
     }
 
     func take(_ plan: Plan) throws {
         if let heldSend = plan.heldSend { heldSends.append(heldSend) }
         if let stop = plan.stop {
             let bytes = stop.instruction.encoded()
-            for lane in stop.lanes.lanes(of: lanes) { topics[lane].urgent.append(bytes) }
+            for lane in stop.lanes.lanes(of: lanes) { topics[lane].arrivals.append(bytes) }
         }
         for part in plan.expansions {
             let bytes = part.expansion.encoded()
             for lane in part.lanes.lanes(of: lanes) {
-                if part.isUrgent {
-                    topics[lane].urgent.append(bytes)
-                } else {
-                    topics[lane].usual.append(bytes)
-                }
+                topics[lane].arrivals.append(bytes)
                 expectedReports["\(part.expansion.send)/\(lane)", default: 0] += 1
             }
         }

@@ -47,4 +47,8 @@ struct FleetHistoryTests {
     ) throws {
         try FleetHistory(seed: seed, extraEvents: [.ownActivities, .namedActivities]).run(steps: 160)
     }
+
+    @Test func `a phone that removes the token of an ended activity is not visited by an open walk`() throws {
+        try FleetHistory(seed: 9_486_193_908_428_683_100).run(steps: 160)
+    }
 }

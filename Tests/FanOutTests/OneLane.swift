@@ -34,7 +34,7 @@ final class OneLane {
 
     var starts: [(key: [UInt8], value: [UInt8])] { topic.starts }
     /// The number of expansions that are not finished.
-    var unfinishedExpansions: Int { topic.usual.count - topic.committed.usual }
+    var unfinishedExpansions: Int { topic.walks.count - topic.committed.walks }
 
     /// Reports a token of a phone.
     func reportToken(
@@ -53,7 +53,7 @@ final class OneLane {
             app: "shop", recipient: user.map(Recipient.user) ?? .installation(installation),
             installation: installation, entry: entry)
         topic.registry.append(VirtualLane.Record(key: key.bytes, value: row.encoded()))
-        try run(expansions: 0)
+        try run()
     }
 
     /// Reports the tags of a phone.
@@ -67,8 +67,8 @@ final class OneLane {
 
     /// Brings the lane the answer to a subscription.
     func apply(_ answer: SubscriptionAnswer) throws {
-        topic.usual.append(answer.encoded())
-        try run(expansions: 1)
+        topic.arrivals.append(answer.encoded())
+        try run(arrivals: 1)
     }
 
     /// Looks through these groups as after an assignment of the lane.
@@ -80,28 +80,23 @@ final class OneLane {
         let key = RegistryKey(
             app: "shop", recipient: .installation(installation), installation: installation, entry: entry)
         topic.registry.append(VirtualLane.Record(key: key.bytes, value: nil))
-        try run(expansions: 0)
-    }
-
-    func expandUrgently(_ expansion: Expansion) throws {
-        topic.urgent.append(expansion.encoded())
-        try run(isUrgent: true)
+        try run()
     }
 
     /// Expands the first page, or all pages, of an expansion.
     func expand(_ expansion: Expansion, rowsMax: Int = 1000, toTheEnd: Bool = true) throws {
-        topic.usual.append(expansion.encoded())
-        repeat { try run(rowsMax: rowsMax) } while toTheEnd && !topic.isDone
+        try expandAtOnce([expansion], rowsMax: rowsMax)
+        while toTheEnd, !topic.isDone { try expandNextPage(rowsMax: rowsMax) }
     }
 
-    /// Runs the unfinished expansions and these in one transaction.
+    /// Runs the first pages of these expansions in one transaction.
     func expandAtOnce(_ expansions: [Expansion], rowsMax: Int = 1000) throws {
-        topic.usual += expansions.map { $0.encoded() }
-        try run(expansions: unfinishedExpansions, rowsMax: rowsMax)
+        topic.arrivals += expansions.map { $0.encoded() }
+        try run(arrivals: expansions.count, rowsMax: rowsMax)
     }
 
     /// Expands the next page of the first unfinished expansion.
-    func expandNextPage(rowsMax: Int = 1000) throws { try run(rowsMax: rowsMax) }
+    func expandNextPage(rowsMax: Int = 1000) throws { try run(walks: 1, rowsMax: rowsMax) }
 
     /// Expands page by page until no expansion is unfinished.
     func expandRemainingPages(rowsMax: Int = 1000) throws {
@@ -109,16 +104,16 @@ final class OneLane {
     }
 
     func stop(_ send: String, _ key: ScopeKey) throws {
-        topic.urgent.append(StopInstruction(send: send, key: key).encoded())
-        try run(isUrgent: true)
+        topic.arrivals.append(StopInstruction(send: send, key: key).encoded())
+        try run(arrivals: 1)
     }
 
-    private func run(isUrgent: Bool = false, expansions: Int = 1, rowsMax: Int = 1000) throws {
+    private func run(arrivals: Int = 0, walks: Int = 0, rowsMax: Int = 1000) throws {
         commit(
             try owner.run(
                 LaneOwner.Plan(
-                    registryUpTo: topic.registry.count, isUrgent: isUrgent, expansions: expansions,
-                    rowsMax: rowsMax), on: topic, now: now))
+                    registryUpTo: topic.registry.count, takesArrivals: arrivals > 0,
+                    expansions: arrivals + walks, rowsMax: rowsMax), on: topic, now: now))
     }
 
     /// Runs one pass through `starts` that sends the safety ENDs that are due.
@@ -127,8 +122,7 @@ final class OneLane {
     private func commit(_ outcome: LaneOwner.Outcome) {
         topic.committed = outcome.committed
         topic.starts += outcome.starts
-        topic.urgent += outcome.urgent
-        topic.usual += outcome.usual
+        topic.walks += outcome.walks
         jobs += outcome.jobs
         sheets += outcome.sheets
         progress += outcome.progress

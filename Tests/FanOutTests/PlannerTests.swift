@@ -68,12 +68,10 @@ func
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
     let ben = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 1), at: 0, in: &rows)
     #expect(ben.timestamps == [dawn + 1])
-    #expect(ben.expansions[0].isUrgent)
     #expect(ben.expansions[0].lanes == .only(LaneSet(["u:ben".utf8.count % 3])))
     #expect(ben.note == nil)
     // Another user's timestamps begin at the group's, not at Ben's.
     let two = try planner.plan(makeSend(.update, to: .users(["ada", "ben"]), state: 2), at: 0, in: &rows)
-    #expect(two.expansions.allSatisfy { !$0.isUrgent })
     #expect(two.timestamps == [dawn + 1, dawn + 2])
     let whole = try planner.plan(makeSend(.update, state: 3), at: 0, in: &rows)
     #expect(whole.timestamps == [dawn + 3])
@@ -112,7 +110,6 @@ func
     }
     let start = try planner.plan(order(.start, of: "ben"), at: 0, in: &rows)
     #expect(start.expansions.count == 1)
-    #expect(start.expansions[0].isUrgent)
     #expect(start.expansions[0].lanes == .only(LaneSet(["u:ben".utf8.count % 3])))
     _ = try planner.plan(order(.end, of: "ben"), at: 1, in: &rows)
     #expect(try planner.plan(order(.update, of: "ben"), at: 2, in: &rows).verdicts == [.ended])
@@ -120,46 +117,21 @@ func
     #expect(try planner.plan(order(.update, of: "ada"), at: 2, in: &rows).note == nil)
 }
 
-@Test func `users that an END by activity id may have ended can be started again`() throws {
+@Test func `each start has a place in the order, also if it joins a generation`() throws {
     var rows = Rows()
-    let start = makeSend(.start, to: .users(["ada", "ben"]))
-    let first = try planner.plan(start, at: 0, in: &rows)
-    #expect(first.expansions.allSatisfy { $0.expansion.reopenedGeneration == nil })
-    _ = try planner.plan(makeSend(.update, to: .activities(["a1"]), id: "u"), at: 1, in: &rows)
-    #expect(
-        try planner.plan(start, at: 1, in: &rows).expansions.allSatisfy {
-            $0.expansion.reopenedGeneration == nil
-        })
-    let end = try planner.plan(makeSend(.end, to: .activities(["a1"]), id: "e"), at: 1, in: &rows)
-    let again = try planner.plan(start, at: 1, in: &rows)
-    let reopens = again.expansions.compactMap(\.expansion.reopenedGeneration)
-    #expect(reopens.count == again.expansions.count && Set(reopens).count == 1)
-    #expect(reopens[0] > end.expansions[0].expansion.version)
-    _ = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "own"), at: 1, in: &rows)
-    let single = try planner.plan(makeSend(.start, to: .users(["ada"]), id: "s2"), at: 1, in: &rows)
-    #expect(single.expansions.allSatisfy { !$0.isUrgent }, "the start does not overtake the END")
-    // Later sends have newer versions, for every audience.
-    let one = try planner.plan(makeSend(.update, to: .users(["ada"]), id: "one"), at: 1, in: &rows)
-    #expect(one.versions.allSatisfy { $0 > reopens[0] })
-    let all = try planner.plan(makeSend(.update, id: "all"), at: 2, in: &rows)
-    #expect(all.versions.allSatisfy { $0 > reopens[0] })
-    #expect(all.expansions.allSatisfy { $0.expansion.generation == first.expansions[0].expansion.generation })
-}
-
-@Test func `a start names the END of one activity that it must not overtake, for a day`() throws {
-    var rows = Rows()
-    let start = makeSend(.start, to: .users(["ada", "ben"]))
-    _ = try planner.plan(start, at: 0, in: &rows)
-    let end = try planner.plan(makeSend(.end, to: .activities(["a1"]), id: "e1"), at: 1, in: &rows)
-    _ = try planner.plan(makeSend(.end, to: .activities(["a2", "a3"]), id: "e2"), at: 2, in: &rows)
-    let again = try planner.plan(start, at: 3, in: &rows)
-    #expect(
-        again.expansions.allSatisfy { $0.expansion.awaitedEndVersion == end.expansions[0].expansion.version })
-    let later = try planner.plan(start, at: 86_500, in: &rows)
-    #expect(
-        later.expansions.allSatisfy {
-            $0.expansion.reopenedGeneration != nil && $0.expansion.awaitedEndVersion == nil
-        })
+    let first = try planner.plan(makeSend(.start, to: .everyone), at: 1, in: &rows).expansions[0].expansion
+    #expect(first.sequence == first.version && first.sequence == first.generation)
+    var newest = first.sequence
+    for audience in [Audience.users(["ada", "ben"]), .users(["ada"]), .tags(["a"])] {
+        _ = try planner.plan(makeSend(.end, to: .activities(["a1"])), at: 1, in: &rows)
+        let starts = try planner.plan(makeSend(.start, to: audience), at: 1, in: &rows).expansions
+        #expect(Set(starts.map(\.expansion.sequence)).count == 1)
+        #expect(
+            starts.allSatisfy { $0.expansion.sequence > newest + 1 && $0.expansion.version == first.version })
+        newest = starts[0].expansion.sequence
+    }
+    let update = try planner.plan(makeSend(.update), at: 1, in: &rows).expansions[0].expansion
+    #expect(update.sequence == update.version && update.sequence > newest)
 }
 
 @Test func `named activities get a version and a timestamp above those of the group, in every lane`() throws {
@@ -175,7 +147,6 @@ func
     #expect(own.timestamps == [dawn + 2] && own.versions[0] > plan.versions[0])
     let alone = try planner.plan(makeSend(.update, to: .activities(["a9"]), group: nil), at: 0, in: &rows)
     #expect(alone.timestamps == [dawn])
-    #expect(alone.expansions[0].isUrgent)
 }
 
 @Test func `a repeated id with the same body is planned once, and with another body it is a conflict`() throws
@@ -335,21 +306,6 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     #expect(read == .expansion(part.expansion))
 }
 
-@Test func `lanes keep the replaced state if the planner does not`() throws {
-    var rows = Rows()
-    func areKept(_ users: [String], at seconds: Int64) throws -> Set<Bool> {
-        let plan = try planner.plan(makeSend(.update, to: .users(users)), at: seconds, in: &rows)
-        return Set(
-            try plan.expansions.map {
-                try Expansion.decode($0.expansion.encoded(), with: JSONReader()).keepsReplacedState
-            })
-    }
-    #expect(try areKept(["ben"], at: 0) == [false])
-    #expect(try areKept(["ann", "ben"], at: 1) == [true])
-    #expect(try areKept(["ben"], at: 2) == [true])
-    #expect(try areKept(["ben"], at: 3) == [false])
-}
-
 @Test func `a timed send does not reach a user who got an END since it was scheduled`() throws {
     var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
@@ -368,25 +324,6 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: 20, in: &rows)
     #expect(plan.timestamps == [dawn + 10])
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":5}"#))
-    #expect(plan.expansions[0].isUrgent)
-}
-
-@Test func `a start of one user does not overtake a state that only the lanes know`() throws {
-    var rows = Rows()
-    _ = try planner.plan(makeSend(.start, to: .everyone, state: 1), at: 0, in: &rows)
-    func isStartUrgent(_ seconds: Int64) throws -> Bool {
-        let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: seconds, in: &rows)
-        return plan.expansions[0].isUrgent
-    }
-    #expect(try isStartUrgent(10))
-    _ = try planner.plan(makeSend(.update, to: .users(["ann", "ben"]), state: 2), at: 20, in: &rows)
-    #expect(try !isStartUrgent(30))
-    _ = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 3), at: 40, in: &rows)
-    #expect(try isStartUrgent(50))
-    _ = try planner.plan(makeSend(.update, to: .activities(["a"]), state: 4), at: 60, in: &rows)
-    #expect(try !isStartUrgent(70))
-    _ = try planner.plan(makeSend(.update, state: 5), at: 80, in: &rows)
-    #expect(try isStartUrgent(90))
 }
 
 @Test func `a row beyond its retention counts as missing, even before it is deleted`() throws {

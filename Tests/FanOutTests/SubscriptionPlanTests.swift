@@ -24,9 +24,9 @@ private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) 
     #expect(rows == before, "the lane was a subscriber already")
     #expect(plan.progress.isEmpty && plan.note == nil && plan.subscriptionAnswer == nil)
     let part = try #require(plan.expansions.first)
-    #expect(plan.expansions.count == 1 && part.lanes == .only(LaneSet([1])) && !part.isUrgent)
+    #expect(plan.expansions.count == 1 && part.lanes == .only(LaneSet([1])))
     var same = try #require(update.expansions.first).expansion
-    same.answersSubscription = true
+    same.targets = .newMembers
     #expect(part.expansion == same)
     _ = try planner.plan(makeSend(.end, state: 5), at: 10, in: &rows)
     #expect(try subscribe(at: 11, in: &rows).expansions.first?.expansion.content.event == .end)
@@ -119,7 +119,7 @@ private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) 
     _ = try subscribe(at: 0, in: &rows)
     for event in [PushEvent.update, .end] {
         let plan = try planner.plan(makeSend(event, to: .activities(["a1"])), at: 1, in: &rows)
-        #expect(plan.expansions.map(\.lanes) == [.every] && plan.expansions[0].isUrgent)
+        #expect(plan.expansions.map(\.lanes) == [.every])
     }
     let update = try planner.plan(makeSend(.update, id: "u"), at: 9, in: &rows)
     #expect(update.expansions.map(\.lanes) == [.only(LaneSet([1]))])

@@ -61,7 +61,7 @@ struct TimestampTests {
     @Test func `an older update that must not be dropped gets a lower timestamp than the newer one`() throws {
         let lane = try OneLane()
         try lane.reportToken(of: "p1", user: "ann", .update(activity: "a1"))
-        try lane.expandUrgently(update(to: .activities(["a1"]), version: 9))
+        try lane.expand(update(to: .activities(["a1"]), version: 9))
         #expect(timestamps(lane) == ["u:ann": 0])
         var older = update(to: .activities(["a1"]), version: 8, timestamp: 2)
         older.isConflatable = false

@@ -13,9 +13,9 @@ struct Event {
     /// Whether the user is in the audience. False if a start only opens the group's generation.
     var isInAudience = false
     var namesUser = false
-    /// For a start: its generation, and the generation that it may open in the lane.
+    /// For a start: its generation, and the generation that it may open in the lane for a user that it names.
     var generation: Int64
-    let reopenedGeneration: Int64?
+    let sequence: Int64
     /// Whether the send names activities. Only lanes know their owners.
     var namesActivities = false
     /// The number of registry records that the user's lane had read when the send was planned.
@@ -25,7 +25,7 @@ struct Event {
         send = expansion.send
         kind = expansion.content.event
         generation = expansion.generation
-        reopenedGeneration = expansion.reopenedGeneration
+        sequence = expansion.sequence
         state = expansion.content.contentState.flatMap { raw in
             (try? JSONSerialization.jsonObject(with: Data(raw.bytes)) as? [String: Any])?["goals"].map {
                 "\($0)"
@@ -61,7 +61,7 @@ struct Truth {
                 generations = event.opensGeneration ? [event.generation] : []
                 record(event, isStart: true)
             }
-            if let reopenedGeneration = event.reopenedGeneration { generations.insert(reopenedGeneration) }
+            if event.namesUser { generations.insert(event.sequence) }
             openingSendOfStart[event.send] = openingSend
         case .update: if !hasEnded { record(event, isStart: false) }
         case .end:

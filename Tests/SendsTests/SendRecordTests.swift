@@ -148,8 +148,8 @@ private func makeHeldSend() -> Send {
     expansion.unknownStartPolicy = .resend
     expansion.forcesRestart = true
     expansion.isDryRun = true
-    expansion.carriesOwnState = true
-    expansion.answersSubscription = true
+    expansion.sequence = 9
+    expansion.targets = .newMembers
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10
     expansion.tally.expanded = 7

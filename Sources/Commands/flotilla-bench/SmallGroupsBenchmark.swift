@@ -130,7 +130,7 @@ final class SmallGroupsBenchmark {
     /// Counts the expansions of updates to groups that are not private. Each of these groups has one phone.
     private func measureExpansions() throws {
         _ = try testBed.waitUntilIdle()
-        let expansions = try testBed.watch([.expansions, .expansionsUrgent])
+        let expansions = try testBed.watch([.expansionsUrgent])
         let updates = Set(
             (0..<min(Self.countedUpdatesMax, options.smallGroups / 2)).map { number in
                 testBed.send(

@@ -3,8 +3,8 @@ package import JSON
 package import Payloads
 internal import RecordFormat
 
-/// A send from the planner to a lane: a record of `expansions` or `expansions.urgent`. After each page, the
-/// rest returns to the same lane as a continuation: the same record with a cursor.
+/// A send from the planner to a lane: a record of `expansions.urgent`. After a page, the rest of the walk goes into
+/// `expansions` of the same lane as a continuation: the same record with a cursor.
 package struct Expansion: JSONRecord, Hashable {
     /// Since version 2, timestamps are separate from versions.
     package static let schemaVersion = 2
@@ -21,6 +21,9 @@ package struct Expansion: JSONRecord, Hashable {
         case tags([String])
         case combination(AudienceCombination)
         case group
+        /// The members of a group in a lane that has just subscribed. They get the group's newest state, unless they were
+        /// started with it. It repeats an earlier expansion, so it is not counted in the send's progress.
+        case newMembers
         /// These recipients, each with its scope and version.
         case recipients([ScopedRecipient])
         case activities([String])
@@ -58,8 +61,11 @@ package struct Expansion: JSONRecord, Hashable {
     package var collapseID: String?
     /// The generation of the whole group or of the private group's owner. Named recipients have their own.
     package var generation: Int64
-    /// The place of the send in the order of its group.
+    /// The place of the expansion's state in the order of its group.
     package var version: Int64
+    /// The place of the expansion in the order of its group. It differs from the version of a start that joins a
+    /// generation, because such a start carries an earlier state.
+    package var sequence: Int64
     /// The timestamp that phones compare, in seconds since 1970. A lane raises it for a recipient that had a newer one.
     package var timestamp: Int64
     /// The number of updates in this generation before this one.
@@ -76,28 +82,7 @@ package struct Expansion: JSONRecord, Hashable {
     /// For a start: the time at which the start that opened the generation was accepted, in milliseconds
     /// since 1970.
     package var openedAt: Int64?
-    /// For a start to users: the version of a new generation for recipients whom an END by an activity's name
-    /// removed from the group's generation. Only the lanes know these recipients.
-    package var reopenedGeneration: Int64?
     package var isDryRun = false
-    /// For a start of one recipient: whether it carries that recipient's newest state, which is not the
-    /// group's state.
-    package var carriesOwnState = false
-    /// Whether this answers a `Subscription` of its lane. If the lane already knew the group's state, the answer
-    /// repeats an earlier expansion. It is not counted in the send's progress.
-    package var answersSubscription = false
-    /// For an update: whether lanes must keep the state that it replaces, because perhaps only they know it.
-    /// A cancel of the update restores that state.
-    package var keepsReplacedState = false
-    /// For a start that has reached its lane: sends to lists of recipients that the start waits for. After
-    /// them it carries their state, restarts recipients that they end, and finds the generations that they
-    /// open.
-    package var awaitedSends: [String] = []
-    /// For a start with `reopenedGeneration`: the version of an earlier END that named one activity. The
-    /// start waits for it.
-    package var awaitedEndVersion: Int64?
-    /// The time at which the start stops waiting, in seconds since 1970. Nil before its first wait.
-    package var waitDeadline: Int64?
     /// The position from which a continuation continues, in the format of the lane's pages.
     package var cursor: [UInt8]?
     /// The results of the previous pages.
@@ -116,6 +101,7 @@ package struct Expansion: JSONRecord, Hashable {
         self.priority = priority
         self.generation = generation
         self.version = version
+        sequence = version
         self.timestamp = timestamp ?? version
         self.deadline = deadline
         self.expiration = expiration
@@ -131,6 +117,7 @@ package struct Expansion: JSONRecord, Hashable {
         writer.field("collapseId", collapseID)
         writer.field("generation", generation)
         writer.field("version", version)
+        writer.field("sequence", sequence == version ? nil : sequence)
         writer.field("timestamp", timestamp)
         writer.field("ordinal", precedingUpdates == 0 ? nil : precedingUpdates)
         writer.field("deadline", deadline)
@@ -140,14 +127,8 @@ package struct Expansion: JSONRecord, Hashable {
         writer.field("onUnknownStart", unknownStartPolicy == .skip ? nil : unknownStartPolicy.rawValue)
         writer.field("restart", forcesRestart ? true : nil)
         writer.field("openedAt", openedAt)
-        writer.field("reopens", reopenedGeneration)
         writer.field("dryRun", isDryRun ? true : nil)
-        writer.field("saysOwnState", carriesOwnState ? true : nil)
-        writer.field("answer", answersSubscription ? true : nil)
-        writer.field("keepsReplaced", keepsReplacedState ? true : nil)
-        writer.field("waitsFor", awaitedSends.isEmpty ? nil : awaitedSends)
-        writer.field("behindEnd", awaitedEndVersion)
-        writer.field("waitsUntil", waitDeadline)
+        writer.field("answer", targets == .newMembers ? true : nil)
         if let cursor {
             writer.field("cursor", Hex.text(of: cursor))
             tally.write(to: &writer)
@@ -169,14 +150,10 @@ package struct Expansion: JSONRecord, Hashable {
             record["onUnknownStart"].optional?.choice(of: Send.UnknownStartPolicy.self) ?? .skip
         forcesRestart = record["restart"].optional?.bool() ?? false
         openedAt = record["openedAt"].optional?.timeMilliseconds()
-        reopenedGeneration = record["reopens"].optional?.version()
+        // The version before named the sequence of a start only if the start could open generations of recipients.
+        sequence = (record["sequence"].optional ?? record["reopens"].optional)?.version() ?? version
         isDryRun = record["dryRun"].optional?.bool() ?? false
-        carriesOwnState = record["saysOwnState"].optional?.bool() ?? false
-        answersSubscription = record["answer"].optional?.bool() ?? false
-        keepsReplacedState = record["keepsReplaced"].optional?.bool() ?? false
-        awaitedSends = record["waitsFor"].optional?.names(countMax: LaneScope.pendingNamedSendsMax) ?? []
-        awaitedEndVersion = record["behindEnd"].optional?.version()
-        waitDeadline = record["waitsUntil"].optional?.seconds()
+        if record["answer"].optional?.bool() ?? false { targets = .newMembers }
         if let cursor = record["cursor"].optional {
             self.cursor = cursor.hex()
             tally = LaneTally(from: record)

@@ -17,7 +17,7 @@ extension JSONWriter {
     mutating func field(_ name: StaticString, _ targets: Expansion.Targets) {
         switch targets {
         case .everyone: field(name, Audience.everyone)
-        case .group: field(name, Audience.group)
+        case .group, .newMembers: field(name, Audience.group)
         case .segments(let names): field(name, Audience.segments(names))
         case .tags(let names): field(name, Audience.tags(names))
         case .combination(let combination): field(name, Audience.combination(combination))

@@ -1,7 +1,7 @@
 package import JSON
 package import RecordFormat
 
-/// Any record of `expansions` or `expansions.urgent`.
+/// Any record of `expansions.urgent` or `expansions`.
 package indirect enum ExpansionRequest: Sendable, Hashable {
     case expansion(Expansion)
     case stop(StopInstruction)

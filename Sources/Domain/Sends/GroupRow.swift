@@ -45,12 +45,6 @@ package struct GroupRow: JSONRecord, Hashable {
     package var highestTimestamp: Int64 = 0
     /// For a whole group: the version of its newest update, also if other sends followed, or 0 if there was none.
     package var updateVersion: Int64 = 0
-    /// For a whole group: the version of the newest END by activity names, or 0 if there was none. Only lanes
-    /// know the recipients that it ended.
-    package var namedEndVersion: Int64 = 0
-    /// For a whole group: the version of the newest END that names one activity. Lanes receive it through
-    /// `expansions.urgent`, so a start may overtake it.
-    package var urgentEndVersion: Int64 = 0
     /// For a whole group: the lanes with members.
     package var memberLanes = MemberLanes.every
     /// For a whole group: the time, in milliseconds since 1970, until which the members that subscriptions reported
@@ -112,8 +106,6 @@ package struct GroupRow: JSONRecord, Hashable {
         writer.field("highest", highestVersion == 0 ? nil : highestVersion)
         writer.field("highestTimestamp", highestTimestamp == 0 ? nil : highestTimestamp)
         writer.field("updatedAt", updateVersion == 0 ? nil : updateVersion)
-        writer.field("namedEndAt", namedEndVersion == 0 ? nil : namedEndVersion)
-        writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
         writer.field(memberLanes)
         writer.field("membersUntil", membersUntil == 0 ? nil : membersUntil)
         writer.field("newest", newestState)
@@ -148,8 +140,6 @@ package struct GroupRow: JSONRecord, Hashable {
             record["highestTimestamp"].optional?.seconds()
             ?? (timestamp == nil ? max(version, highestVersion) : 0)
         updateVersion = record["updatedAt"].optional?.version() ?? 0
-        namedEndVersion = record["namedEndAt"].optional?.version() ?? 0
-        urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0
         memberLanes = record.memberLanes()
         membersUntil = record["membersUntil"].optional?.timeMilliseconds() ?? 0
         newestState = record["newest"].optional?.scopeState()

@@ -32,21 +32,6 @@ package struct LaneScope: JSONRecord, Hashable {
         case answered
     }
 
-    /// The maximum number of pending sends in one row. The newest are kept.
-    package static let pendingNamedSendsMax = 100
-
-    /// An update to named recipients that the lane has not fully processed.
-    package struct PendingNamedSend: Sendable, Hashable {
-        package var send: String
-        /// Seconds since 1970.
-        package var deadline: Int64
-
-        package init(send: String, deadline: Int64) {
-            self.send = send
-            self.deadline = deadline
-        }
-    }
-
     /// The version of the start that opened this generation, or 0 if no start was seen.
     package var generation: Int64 = 0
     /// The newest version that the lane has begun.
@@ -63,16 +48,12 @@ package struct LaneScope: JSONRecord, Hashable {
     /// The version of the newest END, or 0 if there was none.
     package var endVersion: Int64 = 0
     package var newestState: ScopeState?
-    /// The state that `newestState` replaced, if only lanes know it. A cancel of the newest update restores it.
+    /// For a recipient of a shared group: the state that `newestState` replaced. A cancel of the newest update restores
+    /// it, because the planner does not know the states of recipients in a list.
     package var replacedState: ScopeState?
     package var walk: Walk?
     /// For a whole group: whether recipients of the lane have separate rows.
     package var hasRecipientRows = false
-    /// For a whole group: updates to named recipients that the lane has not fully processed, newest last.
-    package var pendingNamedSends: [PendingNamedSend] = []
-    /// For a whole group: the version of the newest END that named one activity. It arrives through
-    /// `expansions.urgent`.
-    package var urgentEndVersion: Int64 = 0
     /// For a whole group: whether the planner knows that this lane has members.
     package var subscription = SubscriptionState.answered
     /// Whether the ledger contains starts of this scope.
@@ -104,11 +85,6 @@ package struct LaneScope: JSONRecord, Hashable {
             writer.endObject()
         }
         writer.field("hasRecipients", hasRecipientRows ? true : nil)
-        writer.objects("openLists", unlessEmpty: pendingNamedSends) { pending, writer in
-            writer.field("send", pending.send)
-            writer.field("deadline", pending.deadline)
-        }
-        writer.field("urgentEndAt", urgentEndVersion == 0 ? nil : urgentEndVersion)
         writer.field("subscription", subscription == .answered ? nil : subscription.rawValue)
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelledSends.isEmpty ? nil : cancelledSends)
@@ -135,10 +111,6 @@ package struct LaneScope: JSONRecord, Hashable {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
         hasRecipientRows = record["hasRecipients"].optional?.bool() ?? false
-        pendingNamedSends = record["openLists"].objects(countMax: Self.pendingNamedSendsMax) { object in
-            PendingNamedSend(send: object["send"].name(), deadline: object["deadline"].seconds())
-        }
-        urgentEndVersion = record["urgentEndAt"].optional?.version() ?? 0
         // An earlier version wrote only this field, for a lane that may have missed updates.
         let mayMissUpdates = record["mayLackUpdates"].optional?.bool() ?? false
         subscription =

@@ -2,7 +2,7 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// The planner's answer to a `Subscription` of a group without a state to send: a record of `expansions`. A group with
+/// The planner's answer to a `Subscription` of a group without a state to send: a record of `expansions.urgent`. A group with
 /// a state is answered by an `Expansion`.
 package struct SubscriptionAnswer: JSONRecord, Hashable {
     package static let schemaVersion = Expansion.schemaVersion

@@ -22,8 +22,7 @@ package final class ExpanderTestBed {
 
     private let bed: TestBed
     private let registryWriter: RecordWriter
-    private let urgentWriter: RecordWriter
-    private let normalWriter: RecordWriter
+    private let expansionWriter: RecordWriter
     private let startWriter: RecordWriter
     private var tokenCount = 0
     /// The number of closings, one for each lane of each expansion, and of those that were read. A lane closes an
@@ -35,8 +34,7 @@ package final class ExpanderTestBed {
     package init(on bed: TestBed) throws {
         self.bed = bed
         registryWriter = try RecordWriter(on: bed, to: .registry)
-        urgentWriter = try RecordWriter(on: bed, to: .expansionsUrgent)
-        normalWriter = try RecordWriter(on: bed, to: .expansions)
+        expansionWriter = try RecordWriter(on: bed, to: .expansionsUrgent)
         startWriter = try RecordWriter(on: bed, to: .starts)
         progress = try TopicFollower(of: .progress, in: bed)
     }
@@ -75,12 +73,12 @@ package final class ExpanderTestBed {
     package func write(_ expansion: Expansion) {
         guard case .recipients(let list) = expansion.targets, let first = list.first else {
             for lane in 0..<Int32(bed.layout.lanes) {
-                normalWriter.write(key: nil, value: expansion.encoded(), partition: lane)
+                expansionWriter.write(key: nil, value: expansion.encoded(), partition: lane)
             }
             expectedClosings += bed.layout.lanes
             return
         }
-        urgentWriter.write(key: nil, value: expansion.encoded(), partition: lane(of: first.recipient))
+        expansionWriter.write(key: nil, value: expansion.encoded(), partition: lane(of: first.recipient))
         expectedClosings += 1
     }
 
@@ -98,12 +96,12 @@ package final class ExpanderTestBed {
 
     /// Writes bytes, which may be no expansion, to a lane.
     package func write(raw: [UInt8], lane: Int32) {
-        normalWriter.write(key: nil, value: raw, partition: lane)
+        expansionWriter.write(key: nil, value: raw, partition: lane)
     }
 
     /// Waits for all acknowledgements. Returns whether every record is stored.
     package func finish() -> Bool {
-        registryWriter.finish() && urgentWriter.finish() && normalWriter.finish() && startWriter.finish()
+        registryWriter.finish() && expansionWriter.finish() && startWriter.finish()
     }
 
     /// Returns the number of closing records that are still missing, as far as they can be read now. Committed offsets

@@ -96,7 +96,7 @@ package final class PlannerDelayMeasurement {
     private func assignConsumer() throws {
         var starts: [PartitionStart] = []
         for lane in 0..<Int32(bed.layout.lanes) {
-            let partition = TopicPartition(bed.layout.name(of: .expansions), lane)
+            let partition = TopicPartition(bed.layout.name(of: .expansionsUrgent), lane)
             starts.append(
                 PartitionStart(
                     partition: partition,

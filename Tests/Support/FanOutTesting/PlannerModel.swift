@@ -97,8 +97,7 @@ package struct PlannerModel {
         try fault(inGroups: TopicContent(of: .groups, in: bed))
             ?? fault(
                 inProgress: TopicContent(of: .progress, in: bed),
-                expansions: TopicContent(of: .expansions, in: bed),
-                urgentExpansions: TopicContent(of: .expansionsUrgent, in: bed),
+                expansions: TopicContent(of: .expansionsUrgent, in: bed),
                 schedules: TopicContent(of: .schedulesAuto, in: bed))
     }
 
@@ -127,8 +126,7 @@ package struct PlannerModel {
     }
 
     private func fault(
-        inProgress progress: TopicContent, expansions: TopicContent, urgentExpansions: TopicContent,
-        schedules: TopicContent
+        inProgress progress: TopicContent, expansions: TopicContent, schedules: TopicContent
     ) throws -> String? {
         var busyGroupParts: [String: [ProgressRecord.PlannerPart]] = [:]
         var writtenProgress: RecordCounts = [:]
@@ -148,7 +146,7 @@ package struct PlannerModel {
         // The number of expansions of each send to a busy group, by lane.
         var busyGroupExpansions: [String: [Int32: Int]] = [:]
         var writtenExpansions: [Int32: RecordCounts] = [:]
-        for record in expansions.records + urgentExpansions.records {
+        for record in expansions.records {
             let value = record.value ?? []
             guard case .expansion(let expansion) = try ExpansionRequest.decode(value, with: reader) else {
                 continue

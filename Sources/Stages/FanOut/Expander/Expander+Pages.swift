@@ -85,7 +85,7 @@ extension Expander {
                         continue
                     }
                 }
-                if walk.expansion.answersSubscription, whole.endVersion == 0, let keys,
+                if walk.expansion.targets == .newMembers, whole.endVersion == 0, let keys,
                     try wasStarted(page[index], in: generation, with: version, keys)
                 {
                     continue

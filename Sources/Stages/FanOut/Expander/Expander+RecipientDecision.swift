@@ -6,7 +6,7 @@ internal import Sends
 internal import Store
 
 // The decision whether a recipient gets the content of an expansion, and in which version. It depends only on
-// versions, which have one order for each recipient. So the order in which expansions arrive does not matter.
+// versions, which have one order for each recipient. So the order in which expansions are walked does not matter.
 // `RecipientRows` says which event the expansion is for the recipient, and `ScopePhase` what that event does.
 
 extension Expander {
@@ -79,7 +79,7 @@ extension Expander {
     private mutating func variant(of told: PushContentVersion, _ walk: ExpansionWalk) -> JobOutput.Variant? {
         let expansion = walk.expansion
         let name = VariantName(
-            send: expansion.send, event: expansion.content.event, isAnswer: expansion.answersSubscription,
+            send: expansion.send, event: expansion.content.event, isAnswer: expansion.targets == .newMembers,
             version: told.version, generation: told.generation, scope: told.scope,
             timestamp: told.timestamp, state: told.isOwn ? .own(told.content) : .shared)
         if let variant = variants[name] { return variant }
@@ -138,13 +138,8 @@ private struct PushContentVersion {
         scope = scoped?.scope ?? (expansion.key.recipient == nil ? .group : .recipient)
         version = scoped?.version ?? expansion.version
         timestamp = scoped?.timestamp ?? expansion.timestamp
-        guard let scoped, expansion.content.event == .start, expansion.key.recipient == nil,
-            scoped.version != scoped.generation, !expansion.carriesOwnState
-        else { return }
-        // The start joins a generation. The planner knows the version of the recipient's state, but only the
-        // lane has its content. The start itself carries the group's newest state.
-        version = max(expansion.version, scoped.generation)
-        timestamp = expansion.timestamp
+        // The state of a recipient's generation is at least as new as the generation.
+        if expansion.content.event == .start { version = max(version, generation) }
     }
 
     /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as

@@ -40,10 +40,13 @@ extension Expander {
     /// Whether an expansion has no effect in this lane: an update of a group without members here, or an answer that
     /// the lane does not need any more. An END is never skipped, because older starts may still arrive.
     func skips(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
-        guard case .group = expansion.targets, let group = expansion.key.group else { return false }
-        let scope = try table.scope(for: key)
-        if expansion.answersSubscription, let scope, scope.subscription == .answered { return true }
-        guard expansion.content.event == .update, scope == nil else { return false }
+        guard let group = expansion.key.group else { return false }
+        switch expansion.targets {
+        case .everyone, .segments, .tags, .recipients, .activities: return false
+        case .newMembers: if try table.scope(for: key)?.subscription == .answered { return true }
+        case .group: break
+        }
+        guard expansion.content.event == .update, try table.scope(for: key) == nil else { return false }
         return try !registry.hasActivities(of: group, app: expansion.key.app)
     }
 }

@@ -21,7 +21,7 @@ extension Expander {
     ) throws(StoreError) -> WalkCursor? {
         switch expansion.targets {
         case .recipients, .activities: return nil
-        case .everyone, .segments, .tags, .combination, .group: break
+        case .everyone, .segments, .tags, .combination, .group, .newMembers: break
         }
         if expansion.content.event == .start { return nil }
         let open = try table.scope(for: key)?.walk
@@ -111,8 +111,7 @@ extension Expander {
 
     // MARK: Lists
 
-    /// Walks named recipients, some at a time, so that each of them begins and is walked in one transaction.
-    /// Finished recipients leave the expansion.
+    /// Walks named recipients, some at a time. Finished recipients leave the expansion.
     mutating func walkList(
         _ list: [Expansion.ScopedRecipient], of walk: inout ExpansionWalk, under name: [UInt8],
         by page: inout TokenPage
@@ -122,7 +121,11 @@ extension Expander {
         var left = list[...]
         var cursor = walk.cursor
         repeat {
-            let some = try nextRecipients(in: left, of: walk.expansion)
+            let some = nextRecipients(in: left, of: walk.expansion)
+            // The version before began the recipients of a list page by page.
+            if !walk.isFirstPage, !walk.expansion.isDryRun {
+                try begin(walk.expansion, for: some, under: name)
+            }
             if let next = try walkRecipients(some, from: cursor, of: &walk, under: name, by: &page) {
                 walk.expansion.targets = .recipients(Array(left))
                 return next
@@ -140,59 +143,27 @@ extension Expander {
     /// one generation go together.
     private func nextRecipients(
         in left: ArraySlice<Expansion.ScopedRecipient>, of expansion: Expansion
-    ) throws(StoreError) -> [Expansion.ScopedRecipient] {
+    ) -> ArraySlice<Expansion.ScopedRecipient> {
         let some = left.prefix(recipientsAtATime)
-        guard expansion.content.event == .start else { return Array(some) }
-        var found: [Expansion.ScopedRecipient] = []
-        for scoped in some {
-            let scoped = try inOwnGeneration(scoped, of: expansion)
-            if let first = found.first, first.generation != scoped.generation { break }
-            found.append(scoped)
-        }
-        return found
-    }
-
-    /// Puts the recipient into its own generation, if an END by an activity's name has ended its part of the
-    /// group's generation. This start opens the new generation, or an earlier start did.
-    private func inOwnGeneration(
-        _ scoped: Expansion.ScopedRecipient, of expansion: Expansion
-    ) throws(StoreError) -> Expansion.ScopedRecipient {
-        guard let reopens = expansion.reopenedGeneration,
-            let own = try table.scope(for: expansion.key.narrowed(to: scoped.recipient).bytes),
-            own.endVersion > scoped.generation, own.endVersion < reopens
-        else { return scoped }
-        var scoped = scoped
-        scoped.scope = .recipient
-        if own.generation > own.endVersion {
-            scoped.generation = own.generation
-        } else {
-            (scoped.generation, scoped.version) = (reopens, reopens)
-            scoped.timestamp = expansion.timestamp
-        }
-        return scoped
+        guard expansion.content.event == .start, let first = some.first else { return some }
+        return some.prefix { $0.generation == first.generation }
     }
 
     private mutating func walkRecipients(
-        _ some: [Expansion.ScopedRecipient], from start: WalkCursor, of walk: inout ExpansionWalk,
+        _ some: ArraySlice<Expansion.ScopedRecipient>, from start: WalkCursor, of walk: inout ExpansionWalk,
         under name: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> WalkCursor? {
         let isPrivate = walk.expansion.key.recipient != nil
-        var whole = isPrivate ? LaneScope() : try table.scope(for: name) ?? .unseen
+        let scope = try table.scope(for: name) ?? .unseen
+        let whole = isPrivate ? LaneScope() : scope
+        let mayHaveJoined = mayHaveJoined(walk, scope)
         var named: [[UInt8]: Expansion.ScopedRecipient] = [:]
-        var mayHaveJoined = mayHaveJoined(walk, whole)
-        for scoped in some {
-            named[Array(scoped.recipient.text.utf8)] = scoped
-            if walk.expansion.isDryRun { continue }
-            try begin(with: walk.expansion, of: scoped, whole: &whole, under: name)
-            if isPrivate, let own = try table.scope(for: name) {
-                mayHaveJoined = self.mayHaveJoined(walk, own)
-            }
-        }
+        for scoped in some { named[Array(scoped.recipient.text.utf8)] = scoped }
         let recipients = NamedRecipients(some.map(\.recipient))
         walk.reached.removeAll(keepingCapacity: true)
         guard
             let selection = selection(
-                of: walk, recipients: recipients, generation: some[0].generation,
+                of: walk, recipients: recipients, generation: some.first?.generation,
                 mayHaveJoined: mayHaveJoined)
         else { return nil }
         var cursor = start.pageCursor
@@ -214,7 +185,7 @@ extension Expander {
 
     /// Counts the recipients without any token and without a row that gives a reason.
     private func countWithoutToken(
-        of some: [Expansion.ScopedRecipient], in walk: inout ExpansionWalk, by page: inout TokenPage
+        of some: ArraySlice<Expansion.ScopedRecipient>, in walk: inout ExpansionWalk, by page: inout TokenPage
     ) throws(StoreError) {
         for scoped in some where !walk.reached.contains(Array(scoped.recipient.text.utf8)) {
             let alone = NamedRecipients([scoped.recipient])
@@ -297,7 +268,7 @@ extension Expander {
             let rule = combination.rule { catalog.segment($0, of: expansion.key.app) }
             guard let rule else { return nil }
             selection.program = SegmentProgram(rule)
-        case .everyone, .group, .recipients, .activities: break
+        case .everyone, .group, .newMembers, .recipients, .activities: break
         }
         guard expansion.content.event == .start else { return selection }
         selection.startAcceptedAt = expansion.acceptedAt

@@ -8,9 +8,9 @@ package import Store
 /// and its rows of `starts`, and changes the latter. It collects jobs and records in `output`. The loop
 /// writes all of it in one transaction with the next offsets.
 ///
-/// The loop chooses the order of the lane's work and the size of pages. In any order every phone ends on the
-/// newest state of its scope, and no installation gets a second start in a generation. Two facts ensure this:
-/// planners assign versions in one order for each recipient, and rows are committed with their jobs.
+/// The lane begins expansions in the order of their group, and the loop chooses the order and the size of the pages
+/// that walk them. In any order of pages every phone ends on the newest state of its scope, and no installation gets a
+/// second start in a generation, because rows are committed with their jobs.
 package struct Expander<Table: ScopeTable>: ~Copyable {
     package let lane: Int
     package let registry: Lane
@@ -69,7 +69,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     ///   - page: memory for the tokens.
     /// - Returns: the number of tokens that were walked.
     package mutating func expand(
-        _ expansion: Expansion, isUrgent: Bool, rowsMax: Int, page: inout TokenPage
+        _ expansion: Expansion, rowsMax: Int, page: inout TokenPage
     ) throws(StoreError) -> Int {
         guard let app = app(expansion.key.app) else {
             close(expansion)
@@ -77,21 +77,17 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         }
         var expansion = expansion
         let name = expansion.key.bytes
-        if expansion.cursor == nil {
+        let isFirstPage = expansion.cursor == nil
+        let isUrgent = isFirstPage && expansion.isForOneRecipient
+        if isFirstPage {
             if try skips(expansion, under: name) {
                 close(expansion)
                 return 0
             }
-            if try mustWait(&expansion, under: name) {
-                output.addContinuation(of: expansion, lane: lane, isUrgent: false)
-                return 0
-            }
-            if isUrgent { try noteEnd(expansion, under: name) }
-            try nameRecipients(of: &expansion, app, by: &page)
-            expansion.cursor = try firstCursor(of: expansion, under: name)?.bytes
-            if !expansion.isDryRun { try begin(with: expansion, under: name, isUrgent: isUrgent) }
+            try begin(&expansion, under: name, app, by: &page)
         }
-        var walk = ExpansionWalk(expansion, app, isUrgent: isUrgent, rowsMax: rowsMax)
+        var walk = ExpansionWalk(
+            expansion, app, isUrgent: isUrgent, isFirstPage: isFirstPage, rowsMax: rowsMax)
         let next =
             if case .recipients(let list) = expansion.targets {
                 try walkList(list, of: &walk, under: name, by: &page)
@@ -101,7 +97,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         if !walk.expansion.isDryRun { try note(next, of: walk.expansion, under: name) }
         if let next {
             walk.expansion.cursor = next.bytes
-            output.addContinuation(of: walk.expansion, lane: lane, isUrgent: isUrgent)
+            output.addContinuation(of: walk.expansion, lane: lane)
         } else {
             close(walk.expansion)
         }
@@ -109,7 +105,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     }
 
     private mutating func close(_ expansion: Expansion) {
-        if !expansion.answersSubscription { output.addCompletion(of: expansion, lane: lane, at: now) }
+        if expansion.targets != .newMembers { output.addCompletion(of: expansion, lane: lane, at: now) }
     }
 
     /// Cancels a send. Its remaining jobs are dropped in their turn, in this process or the next. An END is
@@ -142,18 +138,32 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
 struct ExpansionWalk {
     var expansion: Expansion
     let app: App
+    /// Whether the jobs go before those of sends to many.
     let isUrgent: Bool
+    let isFirstPage: Bool
     let rowsMax: Int
     var rows = 0
     /// The named recipients for which a token was found.
     var reached: Set<[UInt8]> = []
 
-    init(_ expansion: Expansion, _ app: App, isUrgent: Bool, rowsMax: Int) {
+    init(_ expansion: Expansion, _ app: App, isUrgent: Bool, isFirstPage: Bool, rowsMax: Int) {
         self.expansion = expansion
         self.app = app
         self.isUrgent = isUrgent
+        self.isFirstPage = isFirstPage
         self.rowsMax = rowsMax
     }
 
     var rowsLeft: Int { rowsMax - rows }
+}
+
+extension Expansion {
+    /// Whether the planner's expansion is for one recipient or one activity.
+    package var isForOneRecipient: Bool {
+        switch targets {
+        case .recipients(let list): list.count == 1
+        case .activities(let names): names.count == 1
+        case .everyone, .segments, .tags, .group, .newMembers: false
+        }
+    }
 }

@@ -50,7 +50,6 @@ package struct JobOutput: ~Copyable {
 
     package struct Continuation: Sendable {
         package let lane: Int
-        package let isUrgent: Bool
         package let expansion: Expansion
     }
 
@@ -157,8 +156,8 @@ package struct JobOutput: ~Copyable {
 
     // MARK: Expansions
 
-    package mutating func addContinuation(of expansion: Expansion, lane: Int, isUrgent: Bool) {
-        continuations.append(Continuation(lane: lane, isUrgent: isUrgent, expansion: expansion))
+    package mutating func addContinuation(of expansion: Expansion, lane: Int) {
+        continuations.append(Continuation(lane: lane, expansion: expansion))
     }
 
     package mutating func add(_ subscription: Subscription) { subscriptions.append(subscription) }

@@ -51,6 +51,14 @@ struct RecipientRows {
 
     // MARK: Timestamps
 
+    func timestamp(of event: PushEvent, version: Int64, generation: Int64, planned: Int64) -> Int64 {
+        switch event {
+        case .start: timestamp(ofStart: generation, planned: planned)
+        case .update: timestamp(of: version, planned: planned)
+        case .end: timestamp(ofEnd: version, planned: planned)
+        }
+    }
+
     /// Returns the timestamp of an update for the recipient's phones: the planned one, but above those of older sends and
     /// below those of newer sends. The planner does not know which recipients the sends to named activities have reached.
     func timestamp(of version: Int64, planned: Int64) -> Int64 {

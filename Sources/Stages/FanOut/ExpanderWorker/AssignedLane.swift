@@ -61,16 +61,16 @@ struct RequestQueue {
 
 /// The requests that were read for a lane.
 struct RequestQueues {
-    private var urgent = RequestQueue()
-    private var normal = RequestQueue()
+    private var arrivals = RequestQueue()
+    private var walks = RequestQueue()
 
     subscript(topic: ExpanderInputTopic) -> RequestQueue {
-        get { topic == .urgent ? urgent : normal }
-        _modify { if topic == .urgent { yield &urgent } else { yield &normal } }
+        get { topic == .arrivals ? arrivals : walks }
+        _modify { if topic == .arrivals { yield &arrivals } else { yield &walks } }
     }
 
-    var all: [RequestQueue] { [urgent, normal] }
-    var isEmpty: Bool { urgent.isEmpty && normal.isEmpty }
+    var all: [RequestQueue] { [arrivals, walks] }
+    var isEmpty: Bool { arrivals.isEmpty && walks.isEmpty }
 }
 
 /// The progress of a lane's walk through the groups of its registry.

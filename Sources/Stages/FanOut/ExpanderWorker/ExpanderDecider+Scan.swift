@@ -64,7 +64,7 @@ extension ExpanderDecider {
         // member any more.
         return try commit(
             [LaneTransaction(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
-            of: .normal,
+            of: .walks,
             readIn: stage.consumer.epoch)
     }
 }

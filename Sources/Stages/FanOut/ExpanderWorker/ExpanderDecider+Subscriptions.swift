@@ -42,7 +42,7 @@ extension ExpanderDecider {
             guard
                 try commit(
                     [LaneTransaction(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
-                    of: .normal, readIn: stage.consumer.epoch)
+                    of: .walks, readIn: stage.consumer.epoch)
             else { return }
         }
         lane.subscriptionWalk = groups.isEmpty ? .done : .at(cursor)

@@ -18,6 +18,8 @@ struct LaneTransaction {
     var takenCount = 0
     /// The tokens of the lane's page, plus the cost of its requests in tokens.
     var rows = 0
+    /// The number of taken requests that are for one recipient.
+    var urgentCount = 0
     /// The offset after the registry records that the transaction takes.
     var registryOffset: Int64?
 }
@@ -45,9 +47,11 @@ private struct LanePageLimit {
         rowsMin = max(1, AdaptivePageSize.rowsMin / max(1, lanes))
     }
 
-    /// Returns the largest page, rounded up. A page that is never quite full would never grow.
-    func rowsMax(costPerRow cost: Int, afterRows rows: Int) -> Int {
-        max(rowsMin, (self.rows - rows + cost - 1) / cost)
+    /// Returns the largest page, rounded up. A page that is never quite full would never grow. An arrival walks a
+    /// small page, so that the arrivals behind it begin soon. The rest waits among the walks.
+    func rowsMax(of topic: ExpanderInputTopic, costPerRow cost: Int, afterRows rows: Int) -> Int {
+        let rowsLeft = max(rowsMin, (self.rows - rows + cost - 1) / cost)
+        return topic == .arrivals ? min(rowsLeft, AdaptivePageSize.rowsMin) : rowsLeft
     }
 }
 
@@ -137,8 +141,8 @@ extension ExpanderDecider {
             throw RejectedRecord(code: "empty", reason: "the record has no value")
         }
         do throws(RecordDecodingError) {
-            // An urgent record is nearly always for one lane, so the cache would not help.
-            return topic == .urgent ? try decode(value) : try requestCache.value(of: value, decode: decode)
+            // A continuation is always of one lane, so the cache would not help.
+            return topic == .walks ? try decode(value) : try requestCache.value(of: value, decode: decode)
         } catch {
             throw RejectedRecord(error)
         }
@@ -152,18 +156,18 @@ extension ExpanderDecider {
 
     // MARK: Working
 
-    /// Runs one transaction if there is work. Urgent requests have separate transactions. Under constant
-    /// urgent load, every other transaction is for the rest.
+    /// Runs one transaction if there is work. Arrivals have separate transactions. If arrivals always wait, every
+    /// other transaction is for the walks.
     func runTransaction() throws {
         let serving = assignedLanes.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
-        let urgent = isOverlayFullForUrgent ? [] : serving.filter { isWaiting(.urgent, in: $0) }
+        let arrivals = isOverlayFullForArrivals ? [] : serving.filter { isWaiting(.arrivals, in: $0) }
         let others =
-            isOverlayFull ? [] : serving.filter { isWaiting(.normal, in: $0) || hasRegistryChanges(in: $0) }
+            isOverlayFull ? [] : serving.filter { isWaiting(.walks, in: $0) || hasRegistryChanges(in: $0) }
         let began = stage.time.now()
-        wasLastTransactionUrgent = !urgent.isEmpty && (others.isEmpty || !wasLastTransactionUrgent)
-        let topic: ExpanderInputTopic = wasLastTransactionUrgent ? .urgent : .normal
-        // An urgent transaction takes no news of other lanes, because that would delay it.
-        let lanes = limitedToOneIfNeeded(wasLastTransactionUrgent ? urgent : others)
+        hasJustTakenArrivals = !arrivals.isEmpty && (others.isEmpty || !hasJustTakenArrivals)
+        let topic: ExpanderInputTopic = hasJustTakenArrivals ? .arrivals : .walks
+        // A transaction of arrivals takes no news of other lanes, because that would delay it.
+        let lanes = limitedToOneIfNeeded(hasJustTakenArrivals ? arrivals : others)
         guard !lanes.isEmpty else { return }
         iteration += 1
         // The epoch of the assignment under which the requests were read. The loop has not polled since then.
@@ -188,9 +192,9 @@ extension ExpanderDecider {
         guard try commit(shares.lanes, of: topic, readIn: epoch) else { return }
         let took = stage.time.now().seconds(since: began)
         stage.metrics.batchSeconds.observe(took)
-        if topic == .urgent {
-            lastUrgentTransaction = (began, shares.lanes.reduce(0) { $0 + $1.takenCount })
-        } else {
+        let urgentCount = shares.lanes.reduce(0) { $0 + $1.urgentCount }
+        if urgentCount > 0 { lastUrgentTransaction = (began, urgentCount) }
+        if topic == .walks {
             pageSize.adapt(
                 toMilliseconds: (took - shares.registryChangesSeconds - scopeReadSeconds) * 1000,
                 walking: shares.pageSeconds * 1000,
@@ -278,7 +282,7 @@ extension ExpanderDecider {
                 stage.reportStep(.registryChangesRead)
             }
             isMore =
-                topic == .normal && registry.hasMore
+                topic == .walks && registry.hasMore
                 && stage.time.now().milliseconds(since: began) < Self.registryChangesMillisecondsMax
             if isMore { try readRegistry() }
             if stage.member.mustStartOver || registry.diskFull != nil { return false }
@@ -356,9 +360,10 @@ extension ExpanderDecider {
                 share.rows +=
                     cost
                     * (try share.worker.expander.expand(
-                        expansion, isUrgent: topic == .urgent,
-                        rowsMax: page.rowsMax(costPerRow: cost, afterRows: share.rows),
+                        expansion,
+                        rowsMax: page.rowsMax(of: topic, costPerRow: cost, afterRows: share.rows),
                         page: &self.page))
+                if topic == .arrivals, expansion.isForOneRecipient { share.urgentCount += 1 }
             case .stop(let stop): try share.worker.expander.stop(stop)
             case .subscriptionAnswer(let answer): try share.worker.expander.apply(answer)
             case nil: break
@@ -499,10 +504,10 @@ extension ExpanderDecider {
         stage.reportStep(.progressSent)
         for share in shares {
             for left in share.worker.expander.output.continuations {
-                let place: OutputTopic = left.isUrgent ? .expansionsUrgent : .expansions
                 guard
                     sender.send(
-                        key: nil, value: left.expansion.encoded(), to: topics[place.rawValue],
+                        key: nil, value: left.expansion.encoded(),
+                        to: topics[OutputTopic.expansions.rawValue],
                         partition: share.lane.partition)
                 else { return false }
             }

@@ -48,9 +48,9 @@ final class ExpanderDecider: StageDecider {
     var iteration = 0
     /// The time that the current transaction has spent on reading `starts` while it waited.
     var scopeReadSeconds = 0.0
-    /// Whether the previous transaction was for urgent requests.
-    var wasLastTransactionUrgent = false
-    /// The start and the number of requests of the last urgent transaction.
+    /// Whether the previous transaction was for arrivals.
+    var hasJustTakenArrivals = false
+    /// The start of the last transaction with requests for one recipient, and their number.
     var lastUrgentTransaction: (began: Instant, requests: Int)?
     var scopeScan = ScopeScan()
     /// The newest question for young records.
@@ -107,7 +107,6 @@ final class ExpanderDecider: StageDecider {
         case jobs
         case starts
         case progress
-        case expansionsUrgent
         case expansions
         case subscriptions
 
@@ -117,7 +116,6 @@ final class ExpanderDecider: StageDecider {
             case .jobs: .jobs
             case .starts: .starts
             case .progress: .progress
-            case .expansionsUrgent: .expansionsUrgent
             case .expansions: .expansions
             case .subscriptions: .subscriptions
             }
@@ -137,10 +135,10 @@ final class ExpanderDecider: StageDecider {
     var diskFull: DiskFullState? { registry.diskFull }
     var canDecide: Bool { stage.canDecide && registry.diskFull == nil }
 
-    /// Whether the overlay is full. Then pages wait until the views have caught up. Urgent requests continue
-    /// up to twice the limits, because they are small.
+    /// Whether the overlay is full. Then walks wait until the views have caught up. Arrivals continue up to twice the
+    /// limits, because their pages are small.
     var isOverlayFull: Bool { isOverlayFull(withLimitsTimes: 1) }
-    var isOverlayFullForUrgent: Bool { isOverlayFull(withLimitsTimes: 2) }
+    var isOverlayFullForArrivals: Bool { isOverlayFull(withLimitsTimes: 2) }
 
     private func isOverlayFull(withLimitsTimes factor: Int) -> Bool {
         scopeViews.overlayRowCount > factor * settings.overlayRowsMax
@@ -246,7 +244,7 @@ final class ExpanderDecider: StageDecider {
             && assignedLanes.contains { lane in
                 lane.isServing
                     && (isOverlayFull
-                        ? !isOverlayFullForUrgent && !lane.queues[.urgent].isEmpty
+                        ? !isOverlayFullForArrivals && !lane.queues[.arrivals].isEmpty
                         : !lane.queues.isEmpty)
             }
     }

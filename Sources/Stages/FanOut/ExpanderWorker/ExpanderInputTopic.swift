@@ -3,16 +3,17 @@ internal import Topics
 
 /// The topics that the expander reads as a group member, in the order of its subscription.
 enum ExpanderInputTopic: CaseIterable {
-    /// Expansions for one recipient.
-    case urgent
-    case normal
+    /// The planner's records, in the order of each group. A lane begins them at once.
+    case arrivals
+    /// The rests of walks.
+    case walks
 
     static let subscription = TopicSubscription(topics: allCases.map(\.name))
 
-    var name: TopicName { self == .urgent ? .expansionsUrgent : .expansions }
+    var name: TopicName { self == .arrivals ? .expansionsUrgent : .expansions }
 
     /// - Parameter index: the topic's index in the subscription.
-    init(index: Int) { self = index == 0 ? .urgent : .normal }
+    init(index: Int) { self = index == 0 ? .arrivals : .walks }
 
-    var index: Int { self == .urgent ? 0 : 1 }
+    var index: Int { self == .arrivals ? 0 : 1 }
 }

@@ -8,8 +8,6 @@ package struct Plan: Sendable, Equatable {
     package struct LaneExpansion: Sendable, Equatable {
         package var expansion: Expansion
         package var lanes: MemberLanes
-        /// Whether the expansion is for one recipient, so that it overtakes expansions for many.
-        package var isUrgent: Bool
     }
 
     /// A stop instruction and its lanes.

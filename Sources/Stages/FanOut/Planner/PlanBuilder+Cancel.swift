@@ -110,7 +110,7 @@ extension PlanBuilder {
                 expansion: expansion(
                     send, to: .recipients([target]), as: whole, version: whole.version,
                     timestamp: whole.timestamp),
-                lanes: .only(LaneSet([planner.lane(of: recipient, app: key.app)])), isUrgent: true))
+                lanes: .only(LaneSet([planner.lane(of: recipient, app: key.app)]))))
         report(.planned, for: send, version: version, generation: whole.generation, lanes: 1)
     }
 

@@ -13,10 +13,6 @@ extension PlanBuilder {
         _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         var (send, row) = (send, row)
-        var isUrgent = false
-        // For a list, the rows do not keep a state for each recipient.
-        var keepsReplaced = true
-        var saysOwnState = false
         if send.content.event == .update, users.count > 1 || !send.isConflatable {
             releaseHeldSend(of: &row, in: &table)
         }
@@ -25,16 +21,10 @@ extension PlanBuilder {
             if hold(send, own, whole: row, of: .user(user), in: &table) { return }
             if send.content.event == .start, let state = own.ownState(within: row) {
                 send.content.replaceState(with: state)
-                saysOwnState = true
             }
-            keepsReplaced = isStateOnlyInLanes(own: own, whole: row)
-            isUrgent = send.content.event != .start || !keepsReplaced
         }
-        let version = nextVersion(in: row)
-        let reopens = reopensGeneration(send, in: row) ? version : nil
-        if reopens != nil { (row.laneOnlyVersion, row.highestVersion) = (version, version) }
-        // It must stay behind the END that it may follow.
-        if reopens != nil { isUrgent = false }
+        // A start has its place already.
+        let version = send.content.event == .start ? row.highestVersion : nextVersion(in: row)
         var found: [ScopedByLane] = []
         var ended = 0
         for user in users {
@@ -55,15 +45,10 @@ extension PlanBuilder {
         let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
         for (lane, list) in lanes {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
-            var expansion = expansion(
+            let expansion = expansion(
                 send, to: targets, as: row, version: row.version, timestamp: row.timestamp)
-            expansion.keepsReplacedState = keepsReplaced && send.content.event == .update
-            expansion.carriesOwnState = saysOwnState
-            expansion.reopenedGeneration = reopens
-            if reopens != nil { expansion.awaitedEndVersion = possiblyOvertakenEnd(in: row) }
             plan.expansions.append(
-                Plan.LaneExpansion(
-                    expansion: expansion, lanes: .only(LaneSet([lane])), isUrgent: isUrgent))
+                Plan.LaneExpansion(expansion: expansion, lanes: .only(LaneSet([lane]))))
         }
         report(
             .planned, for: send, version: users.count == 1 ? first.scoped.version : row.version,
@@ -71,30 +56,9 @@ extension PlanBuilder {
             ended: ended)
     }
 
-    /// Whether a start may reach users whose part of the generation has ended by an activity's name. It then opens a
-    /// generation for them.
-    private func reopensGeneration(_ send: Send, in whole: GroupRow) -> Bool {
-        send.content.event == .start && whole.namedEndVersion > whole.generation
-    }
-
-    /// Returns the newest END of one named activity, if a start may have overtaken it.
-    private func possiblyOvertakenEnd(in whole: GroupRow) -> Int64? {
-        let end = whole.urgentEndVersion
-        let age = stamp - SendSequence.milliseconds(of: end)
-        return end > whole.generation && age < Self.endRememberedMilliseconds ? end : nil
-    }
-
     private struct ScopedByLane {
         let lane: Int
         let scoped: Expansion.ScopedRecipient
-    }
-
-    /// Whether only a lane knows the recipient's last state, because the send went to a list or to an
-    /// activity's name. Then the recipient's start must not overtake that send. Otherwise the phone would
-    /// start with an older state.
-    private func isStateOnlyInLanes(own: GroupRow, whole: GroupRow) -> Bool {
-        let isOwn = own.version > max(whole.version, whole.laneOnlyVersion)
-        return isOwn ? own.ownState(within: whole) == nil : whole.laneOnlyVersion > whole.version
     }
 
     /// Holds an update to one recipient if its timestamp would be ahead of the clock, or if the whole group
@@ -135,8 +99,7 @@ extension PlanBuilder {
         if action == .joinGeneration {
             let hasOwn = own.generation > whole.generation
             // The version is that of the state in the start. If that is the group's state, the lane may know
-            // a newer state of the recipient. The send that opened the recipient's own generation may still
-            // be on its way to the lane.
+            // a newer state of the recipient.
             let isOwnState = hasSingleRecipient(send) && own.ownState(within: whole) != nil
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
@@ -193,16 +156,11 @@ extension PlanBuilder {
         if send.content.event == .update { releaseHeldSend(of: &row, in: &table) }
         let version = nextVersion(in: row)
         (row.laneOnlyVersion, row.highestVersion) = (version, version)
-        if send.content.event == .end {
-            row.namedEndVersion = version
-            if namesOneActivity(names) { row.urgentEndVersion = version }
-        }
         row.lastSendAt = stamp
         table.set(row, of: key)
-        var expansion = expansion(
+        let expansion = expansion(
             send, to: .activities(names), as: row, version: version,
             timestamp: ScopeTimestamps.next(whole: row, at: now))
-        expansion.keepsReplacedState = send.content.event == .update
         let lanes = addExpansion(expansion, of: row)
         report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
     }

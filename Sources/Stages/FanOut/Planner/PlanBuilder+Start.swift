@@ -56,6 +56,9 @@ extension PlanBuilder {
             replace(newest, by: send, &row, in: &table)
         }
         if let newest = row.newestState { send.content.replaceState(with: newest) }
+        // Only a lane knows the recipients that an END by an activity's name has ended. The place of this start in the
+        // order is their new generation.
+        row.highestVersion = nextVersion(in: row)
         // Updates must fit together with the largest attributes on any phone.
         row.attributesBytes = max(row.attributesBytes, send.content.attributes?.count ?? 0)
     }

@@ -67,15 +67,13 @@ extension PlanBuilder {
                 lane: subscription.lane)
             return
         }
-        var expansion = Expansion(
-            send: newest.send, key: key, targets: .group, content: newest.content.forExistingActivity,
+        let expansion = Expansion(
+            send: newest.send, key: key, targets: .newMembers, content: newest.content.forExistingActivity,
             priority: newest.priority, generation: row.generation, version: newest.version,
             timestamp: newest.timestamp, deadline: newest.deadline,
             expiration: newest.expiration, acceptedAt: newest.acceptedAt)
-        expansion.answersSubscription = true
         plan.expansions.append(
-            Plan.LaneExpansion(
-                expansion: expansion, lanes: .only(LaneSet([subscription.lane])), isUrgent: false))
+            Plan.LaneExpansion(expansion: expansion, lanes: .only(LaneSet([subscription.lane]))))
     }
 }
 

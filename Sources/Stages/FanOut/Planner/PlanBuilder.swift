@@ -9,9 +9,6 @@ struct PlanBuilder {
     /// Jobs are kept for a day.
     static let deadlineSecondsDefault: Int64 = 8 * 3600
     static let deadlineSecondsMax: Int64 = 20 * 3600
-    /// The time for which starts ask lanes for an END by an activity's name. Lanes keep their rows for two
-    /// days.
-    static let endRememberedMilliseconds: Int64 = 86_400_000
 
     let planner: Planner
     var key: ScopeKey
@@ -94,12 +91,8 @@ struct PlanBuilder {
     /// Adds an expansion for the lanes of the scope. Returns the number of these lanes. A send to named activities goes
     /// to every lane, because a lane may have such an activity before the planner knows that the lane has members.
     mutating func addExpansion(_ expansion: Expansion, of row: GroupRow) -> Int {
-        var (lanes, isUrgent) = (lanes(of: row), key.recipient != nil)
-        if case .activities(let names) = expansion.targets {
-            (lanes, isUrgent) = (.every, namesOneActivity(names))
-        }
-        plan.expansions.append(
-            Plan.LaneExpansion(expansion: expansion, lanes: lanes, isUrgent: isUrgent))
+        let lanes = if case .activities = expansion.targets { MemberLanes.every } else { lanes(of: row) }
+        plan.expansions.append(Plan.LaneExpansion(expansion: expansion, lanes: lanes))
         return lanes.count(of: planner.lanes)
     }
 
@@ -110,9 +103,6 @@ struct PlanBuilder {
         return key.group == nil ? .every : row.memberLanes
     }
 
-    /// Whether the send names one activity. Such a send does not wait behind sends for many recipients.
-    func namesOneActivity(_ activities: [String]) -> Bool { activities.count == 1 }
-
     func expansion(
         _ send: Send, to targets: Expansion.Targets, as row: GroupRow, version: Int64, timestamp: Int64
     ) -> Expansion {
@@ -121,6 +111,7 @@ struct PlanBuilder {
             send: send.id, key: key, targets: targets, content: send.content, priority: send.priority,
             generation: row.generation, version: version, timestamp: timestamp, deadline: deadline,
             expiration: min(send.expiration ?? deadline, deadline), acceptedAt: send.acceptedAt)
+        expansion.sequence = row.highestVersion
         expansion.collapseID = send.collapseID
         expansion.isConflatable = send.isConflatable
         expansion.unknownStartPolicy = send.unknownStartPolicy

@@ -16,7 +16,6 @@ struct PlannerOutput: ~Copyable {
     /// The topics, in the order in which their records are sent.
     enum OutputTopic: Int, CaseIterable {
         case groups
-        case expansionsUrgent
         case expansions
         case progress
         case schedules
@@ -24,8 +23,8 @@ struct PlannerOutput: ~Copyable {
         var topic: TopicName {
             switch self {
             case .groups: .groups
-            case .expansionsUrgent: .expansionsUrgent
-            case .expansions: .expansions
+            // Each lane begins the records of this topic in their order.
+            case .expansions: .expansionsUrgent
             case .progress: .progress
             case .schedules: .schedulesAuto
             }
@@ -69,13 +68,9 @@ struct PlannerOutput: ~Copyable {
     }
 
     mutating func add(_ plan: Plan) {
-        for part in plan.expansions {
-            add(part.expansion, to: part.isUrgent ? .expansionsUrgent : .expansions, of: part.lanes)
-        }
-        if let stop = plan.stop { add(stop.instruction, to: .expansionsUrgent, of: stop.lanes) }
-        if let answer = plan.subscriptionAnswer {
-            add(answer.answer, to: .expansions, of: .only(LaneSet([answer.lane])))
-        }
+        for part in plan.expansions { add(part.expansion, of: part.lanes) }
+        if let stop = plan.stop { add(stop.instruction, of: stop.lanes) }
+        if let answer = plan.subscriptionAnswer { add(answer.answer, of: .only(LaneSet([answer.lane]))) }
         for progress in plan.progress {
             let key = RecordKey.join(progress.send)
             records.add(
@@ -92,11 +87,11 @@ struct PlannerOutput: ~Copyable {
     }
 
     /// Adds a record for some lanes, which share its value.
-    private mutating func add(_ record: some JSONRecord, to target: OutputTopic, of lanes: MemberLanes) {
+    private mutating func add(_ record: some JSONRecord, of lanes: MemberLanes) {
         if lanes == .none { return }
         let value = records.encode(record)
         for lane in lanes.lanes(of: partitioner.laneCount) {
-            records.add(to: target.rawValue, partition: Int32(lane), value: value)
+            records.add(to: OutputTopic.expansions.rawValue, partition: Int32(lane), value: value)
         }
     }
 
@@ -125,7 +120,6 @@ extension PlannerOutput.OutputTopic {
     fileprivate var sentStep: PlannerStep {
         switch self {
         case .groups: .groupsSent
-        case .expansionsUrgent: .urgentExpansionsSent
         case .expansions: .expansionsSent
         case .progress: .progressSent
         case .schedules: .schedulesSent

@@ -9,7 +9,6 @@ package enum PlannerStep: Int, RecordStep, CaseIterable {
     case decided
     case transactionBegun
     case groupsSent
-    case urgentExpansionsSent
     case expansionsSent
     case progressSent
     case schedulesSent

@@ -103,6 +103,34 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
+    /// A loop calls these with a limit of a second, and must go on after it. Otherwise it loses its partitions.
+    @Test func `a call that needs the answer of a hanging leader ends at its limit`() async throws {
+        try await onThread {
+            let cluster = try makeCluster(brokers: 2, partitions: 2)
+            for partition in 0..<Int32(2) {
+                cluster.setLeader(ofTopic: "jobs", partition: partition, broker: partition + 1)
+            }
+            let transactional = try TransactionalProducer(
+                settings: KafkaSettings(brokers: cluster.brokers), transactionalID: "hanging", name: "test",
+                log: .silent, metrics: Metrics())
+            let topic = try transactional.topic(named: "jobs")
+            try transactional.connectToLeaders(of: [topic])
+            let producer = try productProducer(on: cluster)
+            _ = try producer.watermarks(of: TopicPartition("jobs", 1))
+            cluster.stopAnswering(broker: 1)
+            var startedAt = Instant.now()
+            #expect(throws: KafkaError.self) {
+                try producer.watermarks(of: TopicPartition("jobs", 0), withinMilliseconds: 1000)
+            }
+            #expect(Instant.now().milliseconds(since: startedAt) < 2500)
+            startedAt = Instant.now()
+            #expect(throws: KafkaError.self) {
+                try transactional.connectToLeaders(of: [topic], withinMilliseconds: 1000)
+            }
+            #expect(Instant.now().milliseconds(since: startedAt) < 2500)
+        }
+    }
+
     /// A producer without its identity sends nothing to any node. It asks any one node for it.
     @Test func `a node that gives a producer no identity holds it up for seconds`() async throws {
         try await onThread {

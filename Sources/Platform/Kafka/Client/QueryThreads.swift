@@ -5,8 +5,9 @@ internal import Lifecycle
 /// The library's query calls block until the answer or a limit. A thread ends when no query waits.
 final class QueryThreads: Sendable {
     static let shared = QueryThreads()
-    /// The largest number of queries that run at a time. More queries wait in their order.
-    static let threadsMax = 8
+    /// The largest number of calls that run at a time: eight queries of three leaders each. More calls wait in their
+    /// order, and the deadline of their query passes meanwhile.
+    static let threadsMax = 24
 
     private struct QueueState {
         var waiting: [@Sendable () -> Void] = []

@@ -163,7 +163,7 @@ extension Expansion {
         switch targets {
         case .recipients(let list): list.count == 1
         case .activities(let names): names.count == 1
-        case .everyone, .segments, .tags, .group, .newMembers: false
+        case .everyone, .segments, .tags, .combination, .group, .newMembers: false
         }
     }
 }

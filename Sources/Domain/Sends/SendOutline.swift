@@ -12,7 +12,7 @@ package struct SendOutline: Sendable, Hashable {
     /// The audience, with its first names.
     package struct OutlinedAudience: Sendable, Hashable {
         package enum Kind: String, Sendable, CaseIterable {
-            case everyone, segments, tags, group, users, activities
+            case everyone, segments, tags, combination, group, users, activities
         }
 
         package var kind: Kind
@@ -67,9 +67,18 @@ extension SendOutline.OutlinedAudience {
             case .group: (.group, [])
             case .segments(let names): (.segments, names)
             case .tags(let names): (.tags, names)
+            case .combination(let combination): (.combination, combination.conditions)
             case .users(let names): (.users, names)
             case .activities(let names): (.activities, names)
             }
         self.init(kind: kind, names: Array(names.prefix(SendOutline.namesMax)), nameCount: names.count)
+    }
+}
+
+extension AudienceCombination {
+    /// The names of all conditions, for people.
+    fileprivate var conditions: [String] {
+        segments.map { "segment \($0)" } + tags.map { "tag \($0)" }
+            + excludedSegments.map { "not segment \($0)" } + excludedTags.map { "not tag \($0)" }
     }
 }

@@ -85,7 +85,8 @@ extension Expander {
                         continue
                     }
                 }
-                if walk.expansion.targets == .newMembers, whole.endVersion == 0, let keys,
+                if walk.expansion.targets == .newMembers,
+                    !mayHaveEarlierActivities(endedAt: whole.endVersion), let keys,
                     try wasStarted(page[index], in: generation, with: version, keys)
                 {
                     continue

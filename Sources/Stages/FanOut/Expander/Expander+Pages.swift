@@ -112,7 +112,7 @@ extension Expander {
             return
         }
         let type = walk.expansion.content.event == .start ? nil : row.attributesType
-        output.add(row, type: type, as: variant, lane: lane, isUrgent: walk.isUrgent)
+        output.add(row, type: type, as: variant, lane: lane, isUrgent: walk.expansion.isForOneRecipient)
     }
 
     // MARK: The ledger

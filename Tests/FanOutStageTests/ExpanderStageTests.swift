@@ -414,21 +414,26 @@ import Topics
         #expect(parts.withLock { $0 } >= phones / rowsPerPartMax)
     }
 
-    @Test func `a send to a group does not wait until the stream of single sends ends`() async throws {
-        let singleSends = 3000
+    @Test func `the walk of a send to a group does not wait until the stream of single sends ends`()
+        async throws
+    {
+        // More members than the first page of a send has.
+        let (singleSends, members) = (3000, AdaptivePageSize.rowsMin + 100)
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
         let expanderBed = try ExpanderTestBed(on: bed)
         expanderBed.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
-        expanderBed.writeToken(of: "p1", entry: .update(activity: "a1"), group: "match")
+        for number in 0..<members {
+            expanderBed.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+        }
+        expanderBed.write(update(1))
         for number in 1...singleSends {
             expanderBed.write(
                 ExpanderTestBed.makeExpansion(
                     of: .update, group: "single", send: "s\(number)", version: 1_763_600_000 + Int64(number),
                     recipient: "single"))
         }
-        expanderBed.write(update(1))
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await stop(stage, after: "all sends are expanded", in: expanderBed)

@@ -102,6 +102,16 @@ extension ExpanderTests {
         #expect(lane.takeStates() == ["2", "2", "2"])
     }
 
+    @Test(arguments: [true, false])
+    func `the jobs of a send to one recipient are marked`(isForOne: Bool) throws {
+        let lane = try OneLane()
+        try lane.reportToken(of: "p1", .update(activity: "a1"))
+        var update = makeExpansion(.update, to: .activities(["a1"]), version: 2)
+        update.isForOneRecipient = isForOne
+        try lane.expand(update)
+        #expect(lane.takeJobs().map(\.isUrgent) == [isForOne])
+    }
+
     @Test func `named users without a token are counted, and other users are not`() throws {
         let lane = try OneLane()
         try lane.reportToken(of: "p1", user: "ann", .start(type: "Match"))
@@ -139,6 +149,19 @@ extension ExpanderTests {
         try lane.reportToken(of: "p1", user: "ann", .update(activity: "a1"))
         try lane.expand(makeExpansion(event, to: .activities(["elsewhere"]), version: 2))
         #expect(lane.takeJobs().isEmpty && lane.progress.count == 1 && lane.tally == LaneTally())
+    }
+
+    @Test(arguments: [nil, "match"] as [String?])
+    func `a send to an activity without a group also reaches a token that comes later`(group: String?) throws
+    {
+        let lane = try OneLane()
+        try lane.expand(
+            makeExpansion(
+                .update, to: .activities(["a1"]), key: ScopeKey(app: "shop", activity: "a1"), version: 2,
+                state: 7))
+        #expect(lane.takeJobs().isEmpty)
+        try lane.reportToken(of: "p1", .update(activity: "a1")) { $0.group = group }
+        #expect(lane.takeStates() == ["7"])
     }
 
     @Test func `a late token gets the newest state, or the END`() throws {

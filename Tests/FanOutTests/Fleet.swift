@@ -41,6 +41,8 @@ struct Job {
     var entry: String
     var recipient: String
     var isUnproven: Bool
+    /// Whether it goes before the jobs of sends to many.
+    var isUrgent: Bool
 }
 
 /// A process that owns a lane. It has the lane's files, which outlive it, and a state in memory.
@@ -193,7 +195,7 @@ final class LaneOwner {
                     Job(
                         head: read, body: body, token: text(job.token), installation: text(job.installation),
                         entry: text(job.entry), recipient: text(job.recipient),
-                        isUnproven: sheet.unprovenLines.contains(line)))
+                        isUnproven: sheet.unprovenLines.contains(line), isUrgent: sheet.isUrgent))
             }
         }
         return jobs

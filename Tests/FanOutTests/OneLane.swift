@@ -95,6 +95,12 @@ final class OneLane {
         try run(arrivals: expansions.count, rowsMax: rowsMax)
     }
 
+    /// Gives the lane the rest of a walk, as the version before wrote it.
+    func resume(_ rest: Expansion) throws {
+        topic.walks.append(rest.encoded())
+        try expandRemainingPages()
+    }
+
     /// Expands the next page of the first unfinished expansion.
     func expandNextPage(rowsMax: Int = 1000) throws { try run(walks: 1, rowsMax: rowsMax) }
 

@@ -117,6 +117,22 @@ func
     #expect(try planner.plan(order(.update, of: "ada"), at: 2, in: &rows).note == nil)
 }
 
+@Test(
+    arguments: [
+        (.users(["ben"]), true), (.users(["ada", "ben"]), false), (.activities(["a1"]), true),
+        (.activities(["a1", "a2"]), false), (.group, false),
+    ] as [(Audience, Bool)])
+func `a send to one user or activity is marked, so that its jobs go first`(
+    audience: Audience, isForOne: Bool
+) throws {
+    var rows = Rows()
+    let plan = try planner.plan(makeSend(.update, to: audience), at: 0, in: &rows)
+    #expect(plan.expansions.allSatisfy { $0.expansion.isForOneRecipient == isForOne })
+    var own = makeSend(.update, to: .users(["ben"]), group: "order")
+    own.owner = .user("ben")
+    #expect(try planner.plan(own, at: 0, in: &rows).expansions[0].expansion.isForOneRecipient)
+}
+
 @Test func `each start has a place in the order, also if it joins a generation`() throws {
     var rows = Rows()
     let first = try planner.plan(makeSend(.start, to: .everyone), at: 1, in: &rows).expansions[0].expansion

@@ -90,7 +90,7 @@ struct ScopeTransitionsTests {
         case .sendState: "phones get its state"
         case .endGeneration: "phones get the END"
         case .repeatEnd: "the verdict is `ended`"
-        case .keepForNextStart: "the verdict is `ended`"
+        case .refuseUpdate: "the verdict is `ended`"
         case .restoreState: "phones get the state before it"
         case .dropRest: "its pushes are dropped"
         case .sendNewestState: "the newest state, if any"

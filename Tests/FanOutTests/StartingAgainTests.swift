@@ -139,4 +139,23 @@ struct StartingAgainTests {
         try lane.reportToken(of: "p", user: "ann", .update(activity: "before"))
         #expect(lane.takeStates() == ["5"])
     }
+
+    @Test(arguments: [(11, ["2"]), (13, [])] as [(Int, [String])])
+    func `a group that is started again costs no second push when no earlier activity can live`(
+        hoursAfterEnd: Int, states: [String]
+    ) throws {
+        let lane = try OneLane()
+        try lane.reportToken(of: "p", user: "ann", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
+        try lane.expand(makeExpansion(.end, generation: 1, version: 5, send: "end"))
+        let start = Int64(hoursAfterEnd) * 3600 + 5
+        lane.now = (dawn + start) * 1000
+        var again = makeExpansion(.start, generation: start, version: start, state: 2, send: "again")
+        (again.deadline, again.expiration) = (dawn + start + 3600, dawn + start + 3600)
+        _ = lane.takeJobs()
+        try lane.expand(again)
+        #expect(lane.takeStates() == ["2"])
+        try lane.reportToken(of: "p", user: "ann", .update(activity: "new"))
+        #expect(lane.takeStates() == states)
+    }
 }

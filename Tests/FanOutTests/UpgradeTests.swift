@@ -1,5 +1,6 @@
 import InstallationRecords
 import JSON
+import Jobs
 import Payloads
 import RecordFormat
 import Sends
@@ -91,5 +92,43 @@ struct UpgradeTests {
         #expect(pushes.map(\.event) == [.update, .update, .end])
         try lane.expand(older)
         #expect(lane.takeJobs().isEmpty, "the END is newer than a record of the earlier version")
+    }
+
+    @Test func `the rest of a list, of which no row is written, begins for its recipients`() throws {
+        let lane = try OneLane()
+        try lane.reportToken(of: "p1", user: "ann", .update(activity: "a1"))
+        let text = """
+            {"v":1,"send":"list","app":"shop","group":"match","targets":{"recipients":[\
+            {"recipient":"u:ann","scope":"recipient","generation":0,"version":\(dawn + 5)},\
+            {"recipient":"u:bob","scope":"recipient","generation":0,"version":\(dawn + 5)}]},"event":"update",\
+            "contentState":{"goals":5},"priority":10,"generation":0,"version":\(dawn + 1),\
+            "deadline":\(dawn + 28800),"expiration":\(dawn + 28800),"acceptedAt":\(dawn)000,\
+            "cursor":"0301000000","targeted":2,"expanded":2}
+            """
+        try lane.resume(try Expansion.decode(Array(text.utf8), with: reader))
+        #expect(lane.takeStates() == ["5"])
+        try lane.reportToken(of: "p2", user: "bob", .update(activity: "b1"))
+        #expect(lane.takeStates() == ["5"])
+    }
+
+    @Test func `a start that waited for other sends begins at once, and opens its generation`() throws {
+        let lane = try OneLane()
+        try lane.reportToken(of: "p1", user: "ann", .start(type: "Match"))
+        try lane.reportToken(of: "p1", user: "ann", .update(activity: "a1"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1))
+        try lane.expand(
+            makeExpansion(.end, to: .activities(["a1"]), generation: 1, version: 5, send: "end"))
+        _ = lane.takeJobs()
+        let text = """
+            {"v":2,"send":"again","app":"shop","group":"match","targets":{"recipients":[\
+            {"recipient":"u:ann","generation":\(dawn + 1),"version":\(dawn + 1),"timestamp":\(dawn + 1)}]},\
+            "event":"start","attributesType":"Match","attributes":{},"contentState":{"goals":7},"priority":10,\
+            "generation":\(dawn + 1),"version":\(dawn + 1),"timestamp":\(dawn + 1),"deadline":\(dawn + 28800),\
+            "expiration":\(dawn + 28800),"acceptedAt":\(dawn)000,"openedAt":\(dawn)000,"reopens":\(dawn + 8),\
+            "waitsFor":["list"],"behindEnd":\(dawn + 5),"waitsUntil":\(dawn + 60)}
+            """
+        try lane.resume(try Expansion.decode(Array(text.utf8), with: reader))
+        let starts = lane.takeJobs()
+        #expect(starts.map(\.head.generation) == [dawn + 8] && starts.map(\.head.event) == [.start])
     }
 }

@@ -149,6 +149,7 @@ private func makeHeldSend() -> Send {
     expansion.forcesRestart = true
     expansion.isDryRun = true
     expansion.sequence = 9
+    expansion.isForOneRecipient = true
     expansion.targets = .newMembers
     expansion.cursor = [0, 255, 16]
     expansion.tally.targeted = 10

@@ -83,6 +83,8 @@ package struct Expansion: JSONRecord, Hashable {
     /// since 1970.
     package var openedAt: Int64?
     package var isDryRun = false
+    /// Whether the send is for one recipient. Its jobs go before those of sends to many.
+    package var isForOneRecipient = false
     /// The position from which a continuation continues, in the format of the lane's pages.
     package var cursor: [UInt8]?
     /// The results of the previous pages.
@@ -128,6 +130,7 @@ package struct Expansion: JSONRecord, Hashable {
         writer.field("restart", forcesRestart ? true : nil)
         writer.field("openedAt", openedAt)
         writer.field("dryRun", isDryRun ? true : nil)
+        writer.field("single", isForOneRecipient ? true : nil)
         writer.field("answer", targets == .newMembers ? true : nil)
         if let cursor {
             writer.field("cursor", Hex.text(of: cursor))
@@ -153,6 +156,7 @@ package struct Expansion: JSONRecord, Hashable {
         // The version before named the sequence of a start only if the start could open generations of recipients.
         sequence = (record["sequence"].optional ?? record["reopens"].optional)?.version() ?? version
         isDryRun = record["dryRun"].optional?.bool() ?? false
+        isForOneRecipient = record["single"].optional?.bool() ?? false
         if record["answer"].optional?.bool() ?? false { targets = .newMembers }
         if let cursor = record["cursor"].optional {
             self.cursor = cursor.hex()

@@ -20,8 +20,8 @@ enum ScopePhase: CaseIterable {
     }
 }
 
-/// An event of a scope. Sends of a scope have one order. A send that arrives in that order is a `start`, an `update` or
-/// an `end`. In a lane, a newer send may have overtaken it.
+/// An event of a scope. Planner and lanes begin the sends of a scope in one order: each is a `start`, an `update` or an
+/// `end`. When the walk of a send comes to a recipient, a newer send may have begun, and has then overtaken it.
 enum ScopeEvent: CaseIterable {
     case start
     /// A start that is older than the scope's newest END.
@@ -70,8 +70,8 @@ enum ScopeAction: CaseIterable {
     case endGeneration
     /// The END changes nothing. The planner refuses it, and a lane that has it sends it again.
     case repeatEnd
-    /// Phones get nothing. The planner refuses the update, and a lane keeps its state for a start that it has not seen.
-    case keepForNextStart
+    /// Phones get nothing. The planner refuses the update, and a lane leaves the recipient out.
+    case refuseUpdate
     /// The rest of the cancelled send is dropped, and phones get the state before it.
     case restoreState
     /// The rest of the cancelled send is dropped.
@@ -101,7 +101,7 @@ extension ScopePhase {
         case (.start, .unknown), (.start, .ended): ScopeTransition(phase: .open, action: .openGeneration)
         case (.start, .open): stay(.joinGeneration)
         case (.update, .unknown), (.update, .open): stay(.sendState)
-        case (.update, .ended): stay(.keepForNextStart)
+        case (.update, .ended): stay(.refuseUpdate)
         case (.end, .unknown), (.end, .open): ScopeTransition(phase: .ended, action: .endGeneration)
         case (.end, .ended): stay(.repeatEnd)
         case (.overtakenStart, _), (.replacedUpdate, _), (.overtakenUpdate, _), (.overtakenEnd, _):

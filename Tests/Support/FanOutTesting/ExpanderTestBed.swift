@@ -200,10 +200,12 @@ package final class ExpanderTestBed {
             } else {
                 event == .start ? .everyone : .group
             }
-        return Expansion(
+        var expansion = Expansion(
             send: send, key: ScopeKey(app: app, group: group), targets: targets, content: content,
             priority: .immediate, generation: generation, version: version, deadline: farFutureSeconds,
             expiration: farFutureSeconds, acceptedAt: startMilliseconds)
+        expansion.isForOneRecipient = recipient != nil
+        return expansion
     }
 
     private static func contentState(ofVersion version: Int64) -> RawJSON? {

@@ -53,7 +53,7 @@ extension Expander {
         {
             return
         }
-        if let group, newest.isFirstGeneration,
+        if let group, !mayHaveEarlierActivities(endedAt: newest.endVersion),
             newest.phase.after(.lateTokenOfStart).action == .nothing,
             try wasStarted(
                 row, in: newest.generation, with: newest.state.version, LedgerKeyWriter(app: id, group: group)
@@ -88,9 +88,14 @@ extension Expander {
         return heard.text
     }
 
-    /// Whether the start of this generation already carried the version, so that the phone shows it. The
-    /// caller does not ask if an earlier generation of the scope has ended. The token may then belong to an
-    /// activity of that generation.
+    /// Whether activities of a generation that ended with this version may still live. Then a token may belong to one of
+    /// them, although the installation was started again since.
+    func mayHaveEarlierActivities(endedAt end: Int64) -> Bool {
+        end > 0 && now - SendSequence.milliseconds(of: end) < LaneScope.activityMilliseconds
+    }
+
+    /// Whether the start of this generation already carried the version, so that the phone shows it. The caller asks
+    /// only if the scope has no activities of an earlier generation.
     mutating func wasStarted(
         _ row: borrowing TokenPageRow, in life: Int64, with version: Int64, _ keys: LedgerKeyWriter
     ) throws(StoreError) -> Bool {
@@ -180,13 +185,14 @@ private struct NewestState {
     /// The activity's generation, as far as the lane knows.
     let generation: Int64
     let phase: ScopePhase
-    let isFirstGeneration: Bool
+    /// The version of the newest END of its scopes, or 0 if there was none.
+    let endVersion: Int64
 
     /// Returns nil if the token gets nothing.
     init?(_ scopes: [(key: ScopeKey, scope: LaneScope)], for event: ScopeEvent) {
         let life = scopes.map(\.scope.generation).max() ?? 0
-        let endedAt = scopes.map(\.scope.endVersion).max() ?? 0
-        phase = ScopePhase(start: life, end: endedAt)
+        endVersion = scopes.map(\.scope.endVersion).max() ?? 0
+        phase = ScopePhase(start: life, end: endVersion)
         let action = phase.after(event).action
         guard action == .sendNewestState || action == .sendNewestEnd else { return nil }
         let hasEnded = action == .sendNewestEnd
@@ -200,7 +206,6 @@ private struct NewestState {
         }
         guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
         (key, scope, state, self.generation) = (found.key, found.scope, found.state, life)
-        isFirstGeneration = endedAt == 0
     }
 
     var content: PushContent { state.content.forExistingActivity }

@@ -85,7 +85,8 @@ extension Expander {
                         continue
                     }
                 }
-                if walk.expansion.targets == .newMembers, whole.endVersion == 0, let keys,
+                if walk.expansion.targets == .newMembers,
+                    !mayHaveEarlierActivities(endedAt: whole.endVersion), let keys,
                     try wasStarted(page[index], in: generation, with: version, keys)
                 {
                     continue
@@ -111,7 +112,7 @@ extension Expander {
             return
         }
         let type = walk.expansion.content.event == .start ? nil : row.attributesType
-        output.add(row, type: type, as: variant, lane: lane, isUrgent: walk.isUrgent)
+        output.add(row, type: type, as: variant, lane: lane, isUrgent: walk.expansion.isForOneRecipient)
     }
 
     // MARK: The ledger

@@ -54,7 +54,7 @@ extension Expander {
                 keep(timestamp, of: told.version, in: own)
             }
             told.timestamp = timestamp
-        case .keepForNextStart: return .exclude(ExpansionExclusion.ended)
+        case .refuseUpdate: return .exclude(ExpansionExclusion.ended)
         case .nothing:
             let isEnded =
                 event == .overtakenEnd || event == .overtakenStart && rows.hasEndedAlone(since: life)

@@ -56,6 +56,9 @@ extension LaneScope {
     /// this time, the life of the member, and a day in which the planner or the lane is behind.
     static let subscriptionMilliseconds = GroupRow.membershipMilliseconds / 4
 
+    /// The longest life of an activity on a phone: eight hours, and four more on the lock screen.
+    static let activityMilliseconds: Int64 = 12 * 3_600_000
+
     /// The row of a group whose sends this lane has not seen.
     static var unseen: LaneScope {
         var scope = LaneScope()

@@ -78,7 +78,6 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         var expansion = expansion
         let name = expansion.key.bytes
         let isFirstPage = expansion.cursor == nil
-        let isUrgent = isFirstPage && expansion.isForOneRecipient
         if isFirstPage {
             if try skips(expansion, under: name) {
                 close(expansion)
@@ -86,8 +85,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
             }
             try begin(&expansion, under: name, app, by: &page)
         }
-        var walk = ExpansionWalk(
-            expansion, app, isUrgent: isUrgent, isFirstPage: isFirstPage, rowsMax: rowsMax)
+        var walk = ExpansionWalk(expansion, app, isFirstPage: isFirstPage, rowsMax: rowsMax)
         let next =
             if case .recipients(let list) = expansion.targets {
                 try walkList(list, of: &walk, under: name, by: &page)
@@ -138,32 +136,18 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
 struct ExpansionWalk {
     var expansion: Expansion
     let app: App
-    /// Whether the jobs go before those of sends to many.
-    let isUrgent: Bool
     let isFirstPage: Bool
     let rowsMax: Int
     var rows = 0
     /// The named recipients for which a token was found.
     var reached: Set<[UInt8]> = []
 
-    init(_ expansion: Expansion, _ app: App, isUrgent: Bool, isFirstPage: Bool, rowsMax: Int) {
+    init(_ expansion: Expansion, _ app: App, isFirstPage: Bool, rowsMax: Int) {
         self.expansion = expansion
         self.app = app
-        self.isUrgent = isUrgent
         self.isFirstPage = isFirstPage
         self.rowsMax = rowsMax
     }
 
     var rowsLeft: Int { rowsMax - rows }
-}
-
-extension Expansion {
-    /// Whether the planner's expansion is for one recipient or one activity.
-    package var isForOneRecipient: Bool {
-        switch targets {
-        case .recipients(let list): list.count == 1
-        case .activities(let names): names.count == 1
-        case .everyone, .segments, .tags, .combination, .group, .newMembers: false
-        }
-    }
 }

@@ -100,14 +100,14 @@ extension PlanBuilder {
             let hasOwn = own.generation > whole.generation
             // The version is that of the state in the start. If that is the group's state, the lane may know
             // a newer state of the recipient.
-            let isOwnState = hasSingleRecipient(send) && own.ownState(within: whole) != nil
+            let isOwnState = send.audience.namesOne && own.ownState(within: whole) != nil
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
                 generation: max(own.generation, whole.generation),
                 version: isOwnState ? own.version : whole.version,
                 timestamp: isOwnState ? own.timestamp : whole.timestamp)
         }
-        if action == .keepForNextStart || action == .repeatEnd { return nil }
+        if action == .refuseUpdate || action == .repeatEnd { return nil }
         if send.content.event != .start, own.hasEnded(since: send.scheduledAt) { return nil }
         supersedeHeldSend(of: &own)
         let timestamp = ScopeTimestamps.next(own: own, whole: whole, at: now)
@@ -131,17 +131,13 @@ extension PlanBuilder {
     private func storeState(
         of send: Send, version: Int64, timestamp: Int64, in own: inout GroupRow, whole: GroupRow
     ) {
-        let isAlone = hasSingleRecipient(send)
+        let isAlone = send.audience.namesOne
         let shown = own.version > whole.version ? own : whole
         own.replacedStates =
             isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
         own.newestState = isAlone ? state(of: send, in: whole, version: version, timestamp: timestamp) : nil
         (own.version, own.timestamp) = (version, timestamp)
         own.lastSendAt = stamp
-    }
-
-    private func hasSingleRecipient(_ send: Send) -> Bool {
-        if case .users(let users) = send.audience { users.count == 1 } else { false }
     }
 
     /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the
@@ -151,7 +147,7 @@ extension PlanBuilder {
         activities names: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         let action = ScopePhase(row).action(of: send.content.event)
-        if action == .keepForNextStart || action == .repeatEnd { return report(.ended, for: send) }
+        if action == .refuseUpdate || action == .repeatEnd { return report(.ended, for: send) }
         var row = row
         if send.content.event == .update { releaseHeldSend(of: &row, in: &table) }
         let version = nextVersion(in: row)

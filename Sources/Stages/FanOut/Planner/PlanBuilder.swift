@@ -118,6 +118,7 @@ struct PlanBuilder {
         expansion.forcesRestart = send.forcesRestart
         if send.content.event == .start { expansion.openedAt = row.openedAt }
         expansion.isDryRun = send.isDryRun
+        expansion.isForOneRecipient = key.recipient != nil || send.audience.namesOne
         return expansion
     }
 
@@ -150,5 +151,15 @@ struct PlanBuilder {
         }
         if case .activity(let name) = key.subject { return .activities([name]) }
         return send.content.event == .start ? Expansion.Targets(send.audience) : .group
+    }
+}
+
+extension Audience {
+    /// Whether the audience is one named user or activity.
+    var namesOne: Bool {
+        switch self {
+        case .users(let names), .activities(let names): names.count == 1
+        case .everyone, .segments, .tags, .group: false
+        }
     }
 }

@@ -58,6 +58,17 @@ struct ConsoleFilesTests {
         }
     }
 
+    @Test func `each file that a browser can show as a page has the policy`() {
+        for name in ConsoleFile.all.keys {
+            let isDocument = name.hasSuffix(".html") || name.hasSuffix(".svg")
+            let headers = answer(to: name).headers
+            #expect((headers["content-security-policy"] == ConsolePages.policy) == isDocument, "\(name)")
+            #expect((headers["referrer-policy"] == "no-referrer") == isDocument, "\(name)")
+            #expect(headers["x-content-type-options"] == "nosniff", "\(name)")
+            #expect(headers["cross-origin-resource-policy"] == "same-origin", "\(name)")
+        }
+    }
+
     @Test func `only the confirmed send and the trial post a send, and the trial is a dry run`() throws {
         let sources = try sources()
         let posts = sources.flatMap { name, text in

@@ -197,7 +197,7 @@ def by_a_key_that_may_look():
     menu = browser.run("return document.querySelector('nav.menu').innerText")
     check("Compose" not in menu, "a read-only key does not see Compose in the menu")
     browser.open("compose")
-    browser.wait("a read-only key does not get the page Compose", lambda: "may only read" in browser.text())
+    browser.wait("a read-only key does not get the page Compose", lambda: "This key may not open this page" in browser.text())
     browser.open("dead-letters")
     settle(browser)
     check(not browser.run("return [...document.querySelectorAll('main button')].some((one) => /again …|Discard/.test(one.textContent))"),

@@ -35,6 +35,9 @@ package struct ConsoleFile: Sendable {
         return files
     }()
 
+    /// Whether a browser can show the file as a page: the page itself, and the icon.
+    package var isDocument: Bool { name.hasSuffix(".html") || name.hasSuffix(".svg") }
+
     package var contentType: String {
         switch name.split(separator: ".").last {
         case "html": "text/html; charset=utf-8"

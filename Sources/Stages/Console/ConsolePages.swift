@@ -32,12 +32,15 @@ package enum ConsolePages {
             // after an update.
             "Cache-Control": "no-cache",
             "Vary": "Accept-Encoding",
-            "Content-Security-Policy": policy,
             "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
         ]
+        // Browsers ignore the rules of a document on scripts and styles, which are most of the first load.
+        if file.isDocument {
+            headers.add("Content-Security-Policy", value: policy)
+            headers.add("Referrer-Policy", value: "no-referrer")
+            headers.add("Cross-Origin-Opener-Policy", value: "same-origin")
+        }
         if request.headers["if-none-match"] == file.entityTag {
             return HTTPResponse(status: 304, headers: headers)
         }

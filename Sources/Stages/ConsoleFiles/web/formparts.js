@@ -57,7 +57,7 @@ export class AudiencePart {
     this.#boxes = this.#segments.map((name) => h("input", { type: "checkbox", value: name, name: `segment ${name}` }));
     return h("fieldset.field", { "data-path": "audience.segments" }, h("legend.label", "Segments"),
       this.#boxes.length ? h("div.checks", this.#boxes.map((box) => h("label.check", box, box.value)))
-        : h("p.hint", "The app has no segments. Create one with PUT /v1/segments/{name}."));
+        : h("p.hint", "The app has no segments. The page Segments creates one."));
   }
 
   /** The audience of the body. An empty list is refused by the server. */

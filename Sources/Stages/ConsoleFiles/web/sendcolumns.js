@@ -7,6 +7,7 @@ import { count, counted } from "./format.js";
 import { toAsking } from "./router.js";
 import { layoutOf, schemaOfState, stateWords } from "./layout.js";
 import { reportParts, targets, verdictTag } from "./report.js";
+import { plain } from "./words.js";
 
 const nouns = { segments: "segment", tags: "tag", users: "user", activities: "activity" };
 const many = { activity: "activities" };
@@ -18,6 +19,7 @@ export function storedAudience({ audience, event }) {
   if (kind === "everyone") return "everyone";
   if (kind === "group") return event === "start" ? "everyone" : "the group";
   const one = nouns[kind];
+  if (!one) return `${plain(kind)}: ${names.join(", ")}${number > names.length ? " …" : ""}`;
   return number === 1 ? `${one} ${names[0]}` : `${counted(number, one, many[one])}: ${names.join(", ")}${number > names.length ? " …" : ""}`;
 }
 
@@ -32,14 +34,14 @@ export function storedContent({ contentState }) {
 export const sendColumns = (isGroupShown = true) => [
   isGroupShown && { title: "Group", kind: "name", cell: (send) => send.groupId
     ? h("a", { href: toAsking({ user: send.userId }, "groups", send.groupId) }, send.groupId) : "–" },
-  { title: "Accepted", kind: "time", cell: (send) => moment(send.acceptedAt) },
+  { title: "At", kind: "time", cell: (send) => moment(send.acceptedAt) },
   { title: "Send", kind: "name", cell: (send) => [
     h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) }, send.event ?? "send"),
     storedContent(send) && [" ", storedContent(send)],
     storedAudience(send) && h("div.note", "to ", storedAudience(send))] },
   { title: "Result", cell: (send) => verdictTag(send) },
   { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
-  { title: "Accepted by APNs", kind: "number", cell: (send) => count(send.report?.accepted) },
+  { title: "Accepted", kind: "number", cell: (send) => count(send.report?.accepted) },
   { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
   { title: "Author and request", kind: "name", cell: (send) => [send.author ? h("code", send.author) : "–", send.requestId && h("div.note", { title: `Request ${send.requestId}` }, shortID(send.requestId))] },
   { title: "", spoken: "Chart of the outcomes", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0

@@ -42,7 +42,7 @@ extension Expander {
     func skips(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) -> Bool {
         guard let group = expansion.key.group else { return false }
         switch expansion.targets {
-        case .everyone, .segments, .tags, .recipients, .activities: return false
+        case .everyone, .segments, .tags, .combination, .recipients, .activities: return false
         case .newMembers: if try table.scope(for: key)?.subscription == .answered { return true }
         case .group: break
         }

@@ -29,7 +29,7 @@ extension OpenAPI {
           "type":"object",
           "required":["kind"],
           "properties":{
-            "kind":{"enum":["everyone","segments","tags","group","users","activities"]},
+            "kind":{"enum":["everyone","segments","tags","combination","group","users","activities"]},
             "names":{"type":"array","items":{"type":"string"},"description":"The first three names."},
             "count":{"type":"integer"}
           }

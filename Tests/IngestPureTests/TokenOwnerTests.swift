@@ -1,3 +1,4 @@
+import CatalogRecords
 import Identifiers
 import IngestTesting
 import InstallationRecords

@@ -88,9 +88,8 @@ struct KeyCallsTests {
         #expect(refused(#"{"role":"read","app":"bank"}"#) == ["422 app unknown_field"])
         let foreign = APIKeyText.makeKey(app: "bank", role: .admin, atMilliseconds: 0).record
         _ = fixture.catalog.apply(key: foreign.key, value: foreign.encoded(), with: JSONReader())
-        for call in [KeyCalls.show, KeyCalls.revoke] {
-            #expect(problems { try call(context(id: foreign.id)) } == ["404 id key_unknown"])
-        }
+        #expect(problems { try KeyCalls.show(in: context(id: foreign.id)) } == ["404 id key_unknown"])
+        #expect(problems { try KeyCalls.revoke(in: context(id: foreign.id)) } == ["404 id key_unknown"])
         #expect(
             problems { try KeyCalls.change(in: context(#"{"name":"x"}"#, id: foreign.id)) }
                 == ["404 id key_unknown"])

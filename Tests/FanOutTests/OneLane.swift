@@ -62,7 +62,7 @@ final class OneLane {
             app: "shop", recipient: .installation(installation), installation: installation, entry: .profile)
         topic.registry.append(
             VirtualLane.Record(key: key.bytes, value: ProfileRow(tags: tags, updatedAt: now).encoded()))
-        try run(expansions: 0)
+        try run()
     }
 
     /// Brings the lane the answer to a subscription.

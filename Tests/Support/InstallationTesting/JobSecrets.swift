@@ -1,6 +1,7 @@
 internal import Identifiers
 internal import IngestTesting
 internal import Jobs
+internal import Kafka
 internal import Payloads
 internal import TokenSealing
 internal import Topics

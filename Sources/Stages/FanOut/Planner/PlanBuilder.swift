@@ -159,7 +159,7 @@ extension Audience {
     var namesOne: Bool {
         switch self {
         case .users(let names), .activities(let names): names.count == 1
-        case .everyone, .segments, .tags, .group: false
+        case .everyone, .segments, .tags, .combination, .group: false
         }
     }
 }

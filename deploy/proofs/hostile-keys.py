@@ -260,8 +260,11 @@ try:
     key_id = within(30, "the simulator does not start", lambda: find(simulator, r"key id (\w+),"))
     children[0].terminate()
     children.pop(0).wait(30)
+    # The sender finds a key by its team.
+    os.makedirs(f"{data}/team/FLOTILLA01")
+    shutil.copy(f"{data}/apns/AuthKey_{key_id}.p8", f"{data}/team/FLOTILLA01/")
     log = start("up", "up", "--data", f"{data}/up", "--broker-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-                "--gateway-listen", "127.0.0.1:0", "--gateway-connections-per-peer", "4096", "--sender-keys", f"{data}/apns",
+                "--gateway-listen", "127.0.0.1:0", "--gateway-connections-per-peer", "4096", "--sender-keys", f"{data}/team",
                 "--sender-apns-production", f"localhost:{ports[1]}", "--sender-apns-sandbox", f"localhost:{ports[3]}",
                 "--sender-apns-authorities", f"{data}/apns/ca.pem", "--log-format", "text")
     gateway = within(90, "the gateway does not start", lambda: find(log, r" gateway: serving.*address=(\S+)"))

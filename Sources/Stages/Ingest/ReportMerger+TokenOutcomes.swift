@@ -72,7 +72,8 @@ extension ReportMerger {
             // Without a change, a claim would not be sent.
             context.markChanged()
             if token.at.event > context.time.event {
-                context.claim = TokenClaim(token: claim, eventTime: token.at.event)
+                context.claim = TokenClaim(
+                    token: claim, eventTime: token.at.event, receivedAt: token.at.received)
                 continue
             }
             (token.sealed, token.isTakenOver) = (nil, true)

@@ -39,6 +39,9 @@ package enum TokenOwner {
         package var row: Installation?
         /// The report for the installation that has lost the token, or nil if no other installation has it.
         package var notice: Report?
+        /// The arrival of the notice, in milliseconds since 1970: that of the winner's report, so that the winner's time is
+        /// not clamped.
+        package var noticeReceivedAt: Int64 = 0
     }
 
     /// Decides a claim.
@@ -70,7 +73,9 @@ package enum TokenOwner {
         var notice = Report(
             app: claim.app, environment: environment, installation: isNewer ? owner : claimant,
             kind: .tokenTakenOver)
-        notice.eventTime = isNewer ? time.event : known.event
+        let winner = isNewer ? time : known
+        notice.eventTime = winner.event
+        decision.noticeReceivedAt = winner.received
         notice.proof = token
         decision.notice = notice
         return decision
@@ -88,6 +93,9 @@ package struct TokenClaim: Sendable, Hashable {
     let token: Report.TokenProof
     /// The phone's time of the report of the token, in milliseconds since 1970, or nil if it has none.
     let eventTime: Int64?
+    /// The arrival of that report. With another one, the phone's time could be clamped, and two installations could claim the
+    /// token from each other without an end.
+    package let receivedAt: Int64
 
     /// Returns the claim as a report.
     ///

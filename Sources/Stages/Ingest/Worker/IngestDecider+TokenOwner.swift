@@ -20,7 +20,9 @@ extension IngestDecider {
     /// committed.
     func send(_ claim: TokenClaim, of report: Report, arrival: ReportArrival) {
         guard let claimReport = claim.report(of: report), let key = claimKey(of: claimReport) else { return }
-        forward(claimReport, key: key, arrival: arrival)
+        forward(
+            claimReport, key: key,
+            arrival: ReportArrival(receivedAt: claim.receivedAt, offset: arrival.offset))
     }
 
     /// Decides a claim over the row of the token's owner, and tells the loser.
@@ -30,7 +32,11 @@ extension IngestDecider {
     ) {
         let decision = TokenOwner.decide(
             claim, at: arrival.reportTime(of: claim), over: installations.entries[index].installation)
-        if let notice = decision.notice { forward(notice, key: notice.key, arrival: arrival) }
+        if let notice = decision.notice {
+            forward(
+                notice, key: notice.key,
+                arrival: ReportArrival(receivedAt: decision.noticeReceivedAt, offset: arrival.offset))
+        }
         guard let row = decision.row else {
             outcomeCounts.unchanged += 1
             return

@@ -37,7 +37,8 @@ struct TokenOwnerTests {
                 owner = decision.row ?? owner
                 if let notice = decision.notice {
                     forwarded.append(
-                        (notice, ReportArrival(receivedAt: decision.noticeReceivedAt, offset: arrival.offset)))
+                        (notice, ReportArrival(receivedAt: decision.noticeReceivedAt, offset: arrival.offset))
+                    )
                 }
                 return
             }

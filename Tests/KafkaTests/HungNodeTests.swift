@@ -194,7 +194,8 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
-    @Test func `a question about the ends of a partition keeps its limit when the leader hangs`() async throws {
+    @Test func `a question about the ends of a partition keeps its limit when the leader hangs`() async throws
+    {
         try await onThread {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
             let producer = try productProducer(on: cluster)

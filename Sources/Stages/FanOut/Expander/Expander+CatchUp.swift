@@ -6,8 +6,8 @@ package import Registry
 internal import Sends
 package import Store
 
-// The catch-up of late tokens. If a token arrives after the newest send of its scope, the lane sends it that
-// state.
+// The catch-up of late tokens. If a token arrives after the newest send of its scope, the lane sends it that state.
+// `ScopeTransitions` decides what a late token gets.
 
 extension Expander {
     /// Takes the registry's news that this transaction commits.

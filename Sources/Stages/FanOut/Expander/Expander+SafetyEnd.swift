@@ -94,7 +94,7 @@ extension Expander {
     /// it, and it also needs a safety END.
     ///
     /// - Parameters:
-    ///   - life: the newest generation of its group that the lane knows.
+    ///   - generation: the newest generation of its group that the lane knows.
     ///   - endedAt: the version of the newest END of its scopes.
     mutating func addAppStartedActivity(
         _ row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,

@@ -353,7 +353,7 @@ struct ExpanderTests {
             catalog: OneApp(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
         for (phone, os, tags) in [
             ("p1", "18.1", ["goals"]), ("p2", "17.4", ["goals"]), ("p3", "18.2", ["cards"]),
-            ("p4", "18.0", ["goals", "muted"]), ("p5", "17.0", []),
+            ("p4", "18.0", ["goals", "muted"]), ("p5", "17.3", []),
         ] {
             try lane.reportToken(of: phone, .start(type: "Match")) { $0.os = os }
             try lane.reportProfile(of: phone, tags: tags)

@@ -95,7 +95,7 @@ struct KeyCallsTests {
                 == ["404 id key_unknown"])
         let own = try carryOut(KeyCalls.create(in: context(#"{"role":"read"}"#)))
         let id = try #require(own["id"] as? String)
-        #expect(problems { try KeyCalls.change(in: context("{}", id: id)) } == ["422 name missing"])
+        #expect(problems { try KeyCalls.change(in: context("{}", id: id)) } == ["422 name invalid"])
         for _ in 1..<KeyCalls.countPerAppMax {
             let key = APIKeyText.makeKey(app: "shop", role: .read, atMilliseconds: 0).record
             _ = fixture.catalog.apply(key: key.key, value: key.encoded(), with: JSONReader())

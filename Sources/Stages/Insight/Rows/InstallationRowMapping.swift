@@ -57,6 +57,9 @@ enum InstallationRowMapping: RowMapping {
         return "entered"
     }
 
+    /// Returns the key prefix of an app's rows.
+    static func appPrefix(_ app: String) -> [UInt8] { RowKey.joining(app) }
+
     /// Returns the key prefix of one recipient's installations.
     static func recipientPrefix(of recipient: Recipient, app: String) -> [UInt8] {
         RowKey.joining(app, recipient.text)

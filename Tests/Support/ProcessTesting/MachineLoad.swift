@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// How busy the machine is at this moment. A test with a time limit counts its time by it, because other tests run beside
+/// The present load of the machine. A test with a time limit counts its time by it, because other tests run beside
 /// it on the same processors.
 package enum MachineLoad {
     /// The number of processes and threads that can run now, for each processor: 1 or more.
@@ -19,15 +19,27 @@ package enum MachineLoad {
 /// Counts the seconds that an operation would have needed on an idle machine: each interval between two polls is divided by
 /// the load in it.
 package struct LoadStopwatch {
-    package private(set) var seconds = 0.0
-    private var lastPoll = ContinuousClock.now
+    /// The load is read again after this time. Tests poll more often, and a read for each poll would be a load itself.
+    private static let loadInterval = Duration.milliseconds(50)
 
-    package init() {}
+    package private(set) var seconds = 0.0
+    /// At most this much of the time between two polls counts.
+    private let countedIntervalMax: Duration
+    private var lastPoll = ContinuousClock.now
+    private var load = MachineLoad.runnablePerProcessor
+    private var loadReadAt = ContinuousClock.now
+
+    package init(countedIntervalMax: Duration = .seconds(3600)) {
+        self.countedIntervalMax = countedIntervalMax
+    }
 
     /// Counts the time since the last poll.
     package mutating func poll() {
         let now = ContinuousClock.now
-        seconds += (now - lastPoll) / .seconds(1) / MachineLoad.runnablePerProcessor
+        if now - loadReadAt >= Self.loadInterval {
+            (load, loadReadAt) = (MachineLoad.runnablePerProcessor, now)
+        }
+        seconds += min(now - lastPoll, countedIntervalMax) / .seconds(1) / load
         lastPoll = now
     }
 }

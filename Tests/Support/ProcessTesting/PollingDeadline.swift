@@ -5,23 +5,19 @@
 package struct PollingDeadline {
     private static let countedIntervalMax = Duration.seconds(1)
 
-    private let limit: Duration
-    private var remaining: Duration
-    private var lastPoll = ContinuousClock.now
+    private let secondsMax: Double
+    private var stopwatch = LoadStopwatch(countedIntervalMax: countedIntervalMax)
 
-    package init(seconds: Double) {
-        limit = .seconds(seconds)
-        remaining = limit
-    }
+    package init(seconds: Double) { secondsMax = seconds }
 
     /// Counts the time since the last poll. Returns true if the limit is reached.
     package mutating func hasPassed() -> Bool {
-        let now = ContinuousClock.now
-        remaining -= min(now - lastPoll, Self.countedIntervalMax) / MachineLoad.runnablePerProcessor
-        lastPoll = now
-        return remaining <= .zero
+        stopwatch.poll()
+        return stopwatch.seconds >= secondsMax
     }
 
     /// Starts the limit again, because what the test waits for has made progress.
-    package mutating func restart() { remaining = limit }
+    package mutating func restart() {
+        stopwatch = LoadStopwatch(countedIntervalMax: Self.countedIntervalMax)
+    }
 }

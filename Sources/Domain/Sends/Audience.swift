@@ -79,7 +79,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes the names, or nothing if there are none.
+    /// Writes the names, or nothing if the list is empty.
     private mutating func list(_ name: StaticString, _ names: [String]) {
         if !names.isEmpty { field(name, names) }
     }

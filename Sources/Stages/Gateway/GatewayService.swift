@@ -165,8 +165,9 @@ package final class GatewayService: Stage {
         UsersEndpoint(authorization: authorization, worker: worker, layout: environment.layout).add(
             to: &routes)
         CatalogEndpoint(authorization: authorization, worker: worker).add(to: &routes)
-        WebhooksEndpoint(authorization: authorization, worker: worker).add(to: &routes)
-        KeysEndpoint(authorization: authorization, worker: worker).add(to: &routes)
+        let catalogCalls = CatalogCalls(authorization: authorization, worker: worker)
+        WebhooksEndpoint(calls: catalogCalls).add(to: &routes)
+        KeysEndpoint(calls: catalogCalls).add(to: &routes)
         AppEndpoint(authorization: authorization, worker: worker).add(to: &routes)
         NetmeraEndpoint(authorization: authorization, worker: worker, lanes: lanes).add(to: &routes)
         DeadLettersEndpoint(authorization: authorization, service: parts.deadLetters).add(to: &routes)

@@ -218,7 +218,7 @@ package final class TransactionRunner {
         let recovered = stalled.takeRecovered(at: now)
         for stall in recovered {
             guard let producer = stalledProducers.removeValue(forKey: stall.id) else { continue }
-            // The loop goes on with the producer of the id that is current from now on.
+            // The loop uses the producer of the id that is current from now on.
             guard stall.id == stalled.currentID, stall.id != idBefore else {
                 producer.endInBackground()
                 continue

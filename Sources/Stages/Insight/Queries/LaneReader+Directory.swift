@@ -100,7 +100,7 @@ extension QueryResult.UserSummary {
 
     fileprivate var position: ListPosition { ListPosition(at: 0, tieBreaker: Array(recipientText.utf8)) }
 
-    /// Nil for a user of whom nothing is known any more.
+    /// Nil for a user without any data left.
     fileprivate var entry: ListEntry<Self>? {
         installations > 0 || hasProfile ? ListEntry(position: position, value: self) : nil
     }

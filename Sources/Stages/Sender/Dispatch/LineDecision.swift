@@ -16,7 +16,7 @@ enum LineDecision: Sendable {
 
     /// The line waits for the suspect connections. Other lines continue.
     case setAside
-    /// The line waits until another push has ended: one to the same subject, or that of its duplicate.
+    /// The line waits until another push has ended: a push to the same subject, or the push of its duplicate.
     case block
     /// Neither this line nor another line of its app that uses the same connections can leave now.
     case stuck

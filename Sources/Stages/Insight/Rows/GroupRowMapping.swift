@@ -11,11 +11,11 @@ enum GroupRowMapping: RowMapping {
 
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
-    ) throws(StoreError) -> String {
+    ) throws(StoreError) -> RecordOutcome {
         // The topic also contains send ids that the planner has seen. They are skipped.
         guard let bytes = [UInt8](copying: record.key),
             let key = unsafe bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) })
-        else { return "passed over" }
+        else { return .ignored }
         let rowKey = rowKey(of: key)
         if let old = try rows.value(of: rowKey, in: .rows).flatMap({
             GroupRow.decodeIfValid($0, with: reader)
@@ -26,14 +26,14 @@ enum GroupRowMapping: RowMapping {
         }
         guard let value = [UInt8](copying: record.value) else {
             rows.remove(rowKey, in: .rows)
-            return "entered"
+            return .entered
         }
-        guard let new = GroupRow.decodeIfValid(value, with: reader) else { return "unreadable" }
+        guard let new = GroupRow.decodeIfValid(value, with: reader) else { return .unreadable }
         rows.put(key: rowKey, value: value, at: new.lastSendAt, in: .rows)
         if let newIndexKey = indexKey(of: key, row: new) {
             rows.put(key: newIndexKey, value: bytes, at: new.lastSendAt, in: .index)
         }
-        return "entered"
+        return .entered
     }
 
     /// Returns the key of a scope's row: `app/g/group/recipient` or `app/a/activity`, with a zero byte behind

@@ -16,30 +16,30 @@ enum InstallationRowMapping: RowMapping {
 
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
-    ) throws(StoreError) -> String {
+    ) throws(StoreError) -> RecordOutcome {
         guard let key = [UInt8](copying: record.key), let parts = RecordKey.split(key), parts.count == 2
         else {
-            return "unreadable"
+            return .unreadable
         }
         let (app, subject) = (parts[0], parts[1])
         let rowKey = RowKey.joining(app, subject)
         if subject.hasPrefix(erasurePrefix) {
             // The topic deletes the record of an erasure within days. Here it must last as long as events from
             // before it.
-            guard let value = [UInt8](copying: record.value) else { return "entered" }
+            guard let value = [UInt8](copying: record.value) else { return .entered }
             guard let row = Installation.decodeIfValid(value, with: reader), let erased = row.erasedUpTo
             else {
-                return "unreadable"
+                return .unreadable
             }
             rows.put(key: rowKey, value: value, at: erased.received, in: .rows)
-            return "entered"
+            return .entered
         }
         let old = try rows.value(of: rowKey, in: .rows).flatMap {
             Installation.decodeIfValid($0, with: reader)
         }
         var new: Installation?
         if let value = [UInt8](copying: record.value) {
-            guard let stored = Installation.decodeIfValid(value, with: reader) else { return "unreadable" }
+            guard let stored = Installation.decodeIfValid(value, with: reader) else { return .unreadable }
             new = stored.withoutTokens
         }
         if let new {
@@ -54,7 +54,7 @@ enum InstallationRowMapping: RowMapping {
             }
         }
         try updateRunningCounts(app: app, from: old, to: new, in: rows)
-        return "entered"
+        return .entered
     }
 
     /// Returns the key prefix of an app's rows.

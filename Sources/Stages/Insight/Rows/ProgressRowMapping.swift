@@ -10,10 +10,10 @@ enum ProgressRowMapping: RowMapping {
 
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
-    ) throws(StoreError) -> String {
+    ) throws(StoreError) -> RecordOutcome {
         guard let value = [UInt8](copying: record.value),
             let progress = ProgressRecord.decodeIfValid(value, with: reader)
-        else { return "unreadable" }
+        else { return .unreadable }
         let app = progress.key.app
         var key = recordsPrefix(app: app, send: progress.send)
         BigEndian.append(record.offset, to: &key)
@@ -30,7 +30,7 @@ enum ProgressRowMapping: RowMapping {
                     at: progress.writtenAt, in: .index)
             }
         }
-        return "entered"
+        return .entered
     }
 
     /// Returns the key prefix of a send's records.

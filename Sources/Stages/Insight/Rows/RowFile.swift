@@ -36,7 +36,7 @@ final class RowFile: LaneFile {
     /// The environment for threads that read beside the loop.
     var environment: LMDBEnvironment { file.environment }
 
-    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> RecordOutcome {
         try mapping.apply(record, with: reader, into: pending)
     }
 

@@ -13,7 +13,7 @@ protocol RowMapping {
     /// - Returns: The outcome of the record, for the metrics.
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
-    ) throws(StoreError) -> String
+    ) throws(StoreError) -> RecordOutcome
 }
 
 extension InsightTopic {

@@ -11,20 +11,20 @@ enum TimerRowMapping: RowMapping {
 
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
-    ) throws(StoreError) -> String {
+    ) throws(StoreError) -> RecordOutcome {
         guard let key = [UInt8](copying: record.key), let parts = RecordKey.split(key) else {
-            return "unreadable"
+            return .unreadable
         }
         // The row remembers an answer for a repeated request. It is no timer.
-        if unsafe key.withUnsafeBytes({ unsafe ScheduleIdempotencyRow.isKey($0) }) { return "idempotency" }
+        if unsafe key.withUnsafeBytes({ unsafe ScheduleIdempotencyRow.isKey($0) }) { return .ignored }
         let rowKey = RowKey.joining(parts)
         guard let value = [UInt8](copying: record.value) else {
             rows.remove(rowKey, in: .rows)
-            return "entered"
+            return .entered
         }
-        guard let row = TimerRow.decodeIfValid(value, with: reader) else { return "unreadable" }
+        guard let row = TimerRow.decodeIfValid(value, with: reader) else { return .unreadable }
         rows.put(key: rowKey, value: value, at: row.dueAt, in: .rows)
-        return "entered"
+        return .entered
     }
 
     static func ownerPrefix(app: String, owner: ScheduleOwner) -> [UInt8] { RowKey.joining(app, owner.text) }

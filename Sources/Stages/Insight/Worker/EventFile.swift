@@ -44,15 +44,15 @@ final class EventFile: LaneFile {
 
     // MARK: Records
 
-    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
-        guard let json = record.value else { return "unreadable" }
+    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> RecordOutcome {
+        guard let json = record.value else { return .unreadable }
         do throws(RecordDecodingError) {
             let event = try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe Event.decode(bytes, with: reader)
             }
             add(event, at: record.offset, stamp: record.timestamp ?? event.receivedAt)
-            return "entered"
-        } catch { return "unreadable" }
+            return .entered
+        } catch { return .unreadable }
     }
 
     func add(_ event: Event, at offset: Int64, stamp: Int64) {

@@ -148,7 +148,7 @@ final class InsightLoop: ThreadLoop {
     private func apply(_ batch: borrowing RecordBatch) {
         let startedAt = Instant.now()
         metrics.inFlight.set(Double(batch.count))
-        var outcomes: [InsightTopic: [String: Int]] = [:]
+        var countsByTopic: [InsightTopic: [RecordOutcome: Int]] = [:]
         var oldest = Int64.max
         for index in 0..<batch.count {
             let partition = batch[index].partition
@@ -158,13 +158,13 @@ final class InsightLoop: ThreadLoop {
             if let time = batch[index].timestamp { oldest = min(oldest, time) }
             do {
                 let outcome = try lane.apply(batch[index], of: topic, with: reader)
-                outcomes[topic, default: [:]][outcome, default: 0] += 1
+                countsByTopic[topic, default: [:]][outcome, default: 0] += 1
             } catch {
                 reopen(lane: partition, after: LaneFileFailure(error: error, of: topic))
             }
         }
         commitFiles()
-        for (topic, counts) in outcomes { report(counts, of: topic) }
+        for (topic, counts) in countsByTopic { report(counts, of: topic) }
         metrics.inFlight.set(0)
         if oldest != .max {
             metrics.oldestSeconds.set(Double(max(0, WallTime.now().milliseconds - oldest)) / 1000)
@@ -174,10 +174,10 @@ final class InsightLoop: ThreadLoop {
     }
 
     /// Counts the outcomes of a topic's records, and logs unreadable ones.
-    private func report(_ outcomes: [String: Int], of topic: InsightTopic) {
-        for (outcome, count) in outcomes {
+    private func report(_ counts: [RecordOutcome: Int], of topic: InsightTopic) {
+        for (outcome, count) in counts {
             metrics.records(topic: topic.name.rawValue, outcome: outcome).add(count)
-            if outcome == "unreadable" {
+            if outcome == .unreadable {
                 log.warning(
                     "records cannot be read and are left out of the figures; check that this process is not older than the others",
                     .field("topic", topic.name.rawValue), .field("count", count))

@@ -31,11 +31,11 @@ struct InsightMetrics {
             "flotilla_insight_lanes_blocked", help: "lanes whose files cannot be opened or written now")
     }
 
-    /// The records of a topic with one outcome, as `RowMapping.apply` names it.
-    func records(topic: String, outcome: String) -> Counter {
+    /// The records of a topic with one outcome.
+    func records(topic: String, outcome: RecordOutcome) -> Counter {
         metrics.counter(
             "flotilla_insight_records_total", help: "records, by topic and outcome",
-            labels: ["topic": topic, "outcome": outcome])
+            labels: ["topic": topic, "outcome": outcome.rawValue])
     }
 
     /// The files of one topic that were opened in one state.

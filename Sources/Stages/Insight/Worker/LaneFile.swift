@@ -26,7 +26,7 @@ protocol LaneFile: AnyObject {
     /// Takes a new record. It is written by the next `commit`.
     ///
     /// - Returns: The outcome of the record, for the metrics.
-    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String
+    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> RecordOutcome
     /// Writes the taken records together with their offset, in one transaction.
     func commit() throws
     /// Removes some of the rows that are older than `time`.

@@ -61,12 +61,12 @@ final class LaneFiles {
     /// - Returns: The outcome of the record, for the metrics.
     func apply(
         _ record: borrowing Kafka.Record, of topic: InsightTopic, with reader: JSONReader
-    ) throws -> String {
+    ) throws -> RecordOutcome {
         hasUncommittedChanges = true
         newestStamp = max(newestStamp, record.timestamp ?? 0)
         isAtEnd[topic.rawValue] = false
         let file = files[topic.rawValue]
-        guard file.position.advance(past: record) else { return "known" }
+        guard file.position.advance(past: record) else { return .known }
         return try file.apply(record, with: reader)
     }
 

@@ -54,18 +54,18 @@ final class ReceiptFile: LaneFile {
 
     // MARK: Records
 
-    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> String {
+    func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> RecordOutcome {
         guard let json = record.value else {
             // A sender has taken the lane over.
-            if case .some = record.headers.last(named: TakeoverMarker.header) { return "ignored" }
-            return "unreadable"
+            if case .some = record.headers.last(named: TakeoverMarker.header) { return .ignored }
+            return .unreadable
         }
         let receipt: Receipt
         do throws(RecordDecodingError) {
             receipt = try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 try unsafe Receipt.decode(bytes, with: reader)
             }
-        } catch { return "unreadable" }
+        } catch { return .unreadable }
         if let header = record.headers.last(named: ReceiptLines.header), let lines = header.value {
             try add(receipt, at: record.offset, json: json, lines: lines)
         } else {
@@ -73,7 +73,7 @@ final class ReceiptFile: LaneFile {
             let noLines: [UInt8] = []
             try add(receipt, at: record.offset, json: json, lines: noLines.span)
         }
-        return "entered"
+        return .entered
     }
 
     /// Counts a receipt and adds its rows.

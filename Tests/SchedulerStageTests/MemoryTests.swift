@@ -19,11 +19,11 @@ import Topics
     private static let lanes = TopicLayout.lanesDefault
     /// More than a view's overlay holds, and more than one transaction fires.
     private static let timers = 30_000
-    /// The size of each order: with a content state near the limit of a push.
+    /// The size of each command: with a content state near the limit of a push.
     private static let paddingBytes = 3000
 
-    /// Returns an order for one send to a user who has no other schedule.
-    private func order(number: Int, dueAt: Int64) -> ScheduleCommand {
+    /// Returns a command for one send to a user who has no other schedule.
+    private func largeCommand(number: Int, dueAt: Int64) -> ScheduleCommand {
         let user = "user-\(number)"
         var send = ScheduleCommandGenerator.makeSend(
             id: "r-\(number)", user: user, at: 1)
@@ -31,7 +31,7 @@ import Topics
         send.content.alert = Alert(
             title: .plain("Goal"), body: .plain(String(repeating: "n", count: Self.paddingBytes)))
         var schedule = Schedule(id: "s", activity: nil, dueTime: .at(dueAt), send: send)
-        // On a slow machine the orders are read after their due time.
+        // On a slow machine the commands are read after their due time.
         schedule.latenessMillisecondsMax = 3_600_000
         return ScheduleCommand(
             .schedule(schedule), app: TestBed.app.id, owner: .recipient(.user(user)), acceptedAt: 1)
@@ -52,7 +52,7 @@ import Topics
         let writer = try RecordWriter(on: bed, to: .schedules)
         let dueAt = WallTime.now().milliseconds + 5000
         for number in 0..<Self.timers {
-            let command = order(number: number, dueAt: dueAt)
+            let command = largeCommand(number: number, dueAt: dueAt)
             writer.write(key: command.key, value: command.encoded())
         }
         #expect(writer.finish())
@@ -81,12 +81,12 @@ import Topics
         #expect(page.contains("With the defaults and 12 partitions that is \(bound) MiB."))
         // The formula of the page, applied to other settings.
         var settings = SchedulerSettings()
-        (settings.overlayRowsMax, settings.batchOrdersMax, settings.firesMax) = (7000, 300, 50)
+        (settings.overlayRowsMax, settings.batchCommandsMax, settings.firesMax) = (7000, 300, 50)
         let formula = (176 << 20) + 256 * 7000 + (4 << 10) * 300 + (8 << 10) * 50 + (4 << 20) * 3
         #expect(settings.anonymousBytesMax(partitions: 3) == formula)
         #expect(
             page.contains(
-                "176 MiB + 256 B × scheduler.overlay-rows + 4 KiB × scheduler.batch-orders + 8 KiB × scheduler.batch-timers + 4 MiB × partitions of the process"
+                "176 MiB + 256 B × scheduler.overlay-rows + 4 KiB × scheduler.batch-commands + 8 KiB × scheduler.batch-timers + 4 MiB × partitions of the process"
             ))
     }
 }

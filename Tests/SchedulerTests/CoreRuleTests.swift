@@ -104,7 +104,7 @@ private func decide(_ command: ScheduleCommand, at stamp: Int64 = 1000, in table
     }
 
     @Test func `a timer fires when all commands up to two seconds before its due time are known`() {
-        var progress = OrderReadProgress()
+        var progress = CommandReadProgress()
         #expect(!progress.mayFire(dueAt: 0))
         #expect(progress.mustRequestEnd(at: 0))
         progress.recordEnd(at: 10, requestedAt: 50_000, position: 9)

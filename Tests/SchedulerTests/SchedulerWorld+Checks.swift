@@ -125,7 +125,7 @@ extension SchedulerWorld {
     /// Whether the log has a cancel of the timer that the scheduler must know, although it has not processed it yet.
     private func isCancelledInTime(_ row: TimerRow, partition: Int) -> Bool {
         logs[partition].commands[logs[partition].committed...].contains { record in
-            guard record.stamp <= row.dueAt - OrderReadProgress.cancelLeadMilliseconds,
+            guard record.stamp <= row.dueAt - CommandReadProgress.cancelLeadMilliseconds,
                 let command = record.command, command.owner == row.owner
             else { return false }
             switch command.action {

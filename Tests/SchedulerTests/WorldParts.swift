@@ -71,7 +71,7 @@ struct WorldView {
 /// The memory of a process for one partition. It is lost when the process dies.
 struct WorldMemory {
     var upcomingTimers = UpcomingTimers()
-    var readProgress = OrderReadProgress()
+    var readProgress = CommandReadProgress()
     var recentlyFired = RecentlyFiredTimers()
     /// The committed rows that the view has not read, with the number of their records. A nil row was deleted.
     var overlay: [HashedKey: (row: WorldRow?, unreadRecords: Int)] = [:]

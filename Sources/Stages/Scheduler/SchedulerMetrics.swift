@@ -19,7 +19,7 @@ struct SchedulerMetrics {
     init(_ metrics: Metrics) {
         stage = StageMetrics(
             metrics: metrics,
-            names: .init(stage: "scheduler", records: "orders", view: "timers", rows: "timers"),
+            names: .init(stage: "scheduler", records: "commands", view: "timers", rows: "timers"),
             oldestHelp: "delay of the timer that fires next; 0 while no timer is late")
         latenessSeconds = metrics.histogram(
             "flotilla_scheduler_lateness_seconds",

@@ -5,8 +5,8 @@ extension SchedulerSettings {
     private static let fixedBytes = 128 << 20
     /// The memory of an overlay's row beside its key and record.
     private static let overlayRowBytes = 256
-    /// The memory of an order in a batch, decoded, beside the bytes that other limits count.
-    private static let batchOrderBytes = 4 << 10
+    /// The memory of a command in a batch, decoded, beside the bytes that other limits count.
+    private static let batchCommandBytes = 4 << 10
     /// The memory of a timer that fires in a batch, decoded.
     private static let firedTimerBytes = 8 << 10
     /// The pages of a view's largest transaction, which LMDB keeps, and the buffers of its rows.
@@ -16,7 +16,7 @@ extension SchedulerSettings {
     /// files of the views are mapped and do not count.
     package func anonymousBytesMax(partitions: Int) -> Int {
         Self.fixedBytes + 2 * (overlayBytesMax + batchBytesMax) + Self.overlayRowBytes * overlayRowsMax
-            + Self.batchOrderBytes * batchOrdersMax + Self.firedTimerBytes * firesMax
+            + Self.batchCommandBytes * batchCommandsMax + Self.firedTimerBytes * firesMax
             + Self.partitionBytes * partitions
     }
 }

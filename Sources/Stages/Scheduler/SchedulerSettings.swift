@@ -4,9 +4,9 @@ package import Store
 
 /// The limits of the scheduler, each with the behavior at the limit.
 package struct SchedulerSettings: OperatorSettings {
-    /// The most orders of one transaction. The next transaction takes the rest.
-    package var batchOrdersMax = 1000
-    /// The most bytes of orders of one transaction.
+    /// The most commands of one transaction. The next transaction takes the rest.
+    package var batchCommandsMax = 1000
+    /// The most bytes of commands of one transaction.
     package var batchBytesMax = 8 << 20
     /// The most timers that one transaction fires, the oldest first. The next transaction fires the rest.
     package var firesMax = 2000
@@ -14,9 +14,9 @@ package struct SchedulerSettings: OperatorSettings {
     package var firesPerSecond = 100_000
     /// The time after which a jump of a clock is believed. Until then timers fire by the lower time.
     package var holdMilliseconds = 30_000
-    /// The most timers that are committed and not yet read back. Above it the loop stops reading orders.
+    /// The most timers that are committed and not yet read back. Above it the loop stops reading commands.
     package var overlayRowsMax = 20_000
-    /// The most bytes of these timers. Above it the loop stops reading orders.
+    /// The most bytes of these timers. Above it the loop stops reading commands.
     package var overlayBytesMax = 16 << 20
     /// The time after which the group gives up a silent process.
     package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
@@ -27,8 +27,8 @@ package struct SchedulerSettings: OperatorSettings {
 
     package static let declared = SettingsGroup(defaults: SchedulerSettings()) { declare in
         declare(
-            "scheduler.batch-orders", sets: \.batchOrdersMax, in: 1...10_000,
-            "the most orders that one transaction takes")
+            "scheduler.batch-commands", sets: \.batchCommandsMax, in: 1...10_000,
+            "the most commands that one transaction takes")
         declare(
             "scheduler.batch-timers", sets: \.firesMax, in: 1...10_000,
             "the most timers that one transaction fires, the oldest first")
@@ -41,6 +41,6 @@ package struct SchedulerSettings: OperatorSettings {
         )
         declare(
             "scheduler.overlay-rows", sets: \.overlayRowsMax, in: 1000...1_000_000,
-            "the most timers that are committed and not yet read back; beyond it, reading orders pauses")
+            "the most timers that are committed and not yet read back; beyond it, reading commands pauses")
     }
 }

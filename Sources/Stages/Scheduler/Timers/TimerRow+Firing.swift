@@ -10,7 +10,7 @@ extension TimerRow {
         case expires
     }
 
-    /// Returns the fate of a timer that fires at a time, in milliseconds since 1970. `OrderReadProgress` decides
+    /// Returns the fate of a timer that fires at a time, in milliseconds since 1970. `CommandReadProgress` decides
     /// whether it may fire then.
     package func outcome(at time: Int64) -> DueOutcome {
         if time - dueAt > latenessMillisecondsMax { return .expires }

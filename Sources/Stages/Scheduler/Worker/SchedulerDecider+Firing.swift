@@ -7,7 +7,7 @@ internal import Telemetry
 
 // The transaction that fires due timers: it writes their sends, and deletes the timers. A timer fires when three
 // conditions hold: it is due by the cluster's clock, all cancels that came in time are known
-// (`SchedulerDecider+OrderEnds.swift`), and the budget allows it.
+// (`SchedulerDecider+CommandEnds.swift`), and the budget allows it.
 
 extension SchedulerDecider {
     /// The pause while the cluster's time is unknown.
@@ -32,8 +32,8 @@ extension SchedulerDecider {
             return Wakeup(at: now.advanced(byMilliseconds: Self.firstStampWaitMilliseconds))
         }
         stage.metrics.oldestSeconds.set(Double(max(0, time - firstDueAt)) / 1000)
-        takeOrderEnds(at: now)
-        try queryOrderEnds(at: now, time: time)
+        takeCommandEnds(at: now)
+        try queryCommandEnds(at: now, time: time)
         var firing = FiringBatch(
             time: time, countMax: min(settings.firesMax, firingBudget.available(at: now)))
         let isTimerDue = firstDueAt <= time
@@ -41,7 +41,7 @@ extension SchedulerDecider {
             guard try takeDueTimers(into: &firing) else { return nil }
             try commit(&firing)
         }
-        // A due timer that cannot fire yet waits for orders or for the budget.
+        // A due timer that cannot fire yet waits for commands or for the budget.
         let isBlocked = isTimerDue && firing.isEmpty
         return nextWakeup(at: now, time: time, waitMillisecondsMin: isBlocked ? 1 : 0)
     }
@@ -96,7 +96,7 @@ extension SchedulerDecider {
     private func firableHead(of partition: Int32, at time: Int64) -> PartitionHead? {
         guard let part = stage.member.assignedPartitions[partition], let entry = part.upcomingTimers.first,
             entry.dueAt <= time,
-            part.orderProgress.mayFire(dueAt: entry.dueAt)
+            part.commandProgress.mayFire(dueAt: entry.dueAt)
         else { return nil }
         return PartitionHead(entry: entry, partition: partition)
     }

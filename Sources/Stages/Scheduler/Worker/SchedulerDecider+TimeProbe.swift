@@ -5,7 +5,7 @@ internal import StageSupport
 internal import Topics
 
 // A time probe is a record that the scheduler writes to one of its partitions and reads back there. The cluster's stamp
-// on it is the current time, even if no orders come.
+// on it is the current time, even if no commands come.
 
 extension SchedulerDecider {
     /// The pause between two time probes.

@@ -6,19 +6,19 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The decisions of the scheduler. Orders change timers: `+Orders` commits the timers of a batch of orders in one
+/// The decisions of the scheduler. Commands change timers: `+Commands` commits the timers of a batch of commands in one
 /// transaction with the offsets. Time fires timers: `+Firing` commits the sends of due timers in one transaction with
 /// their tombstones.
 ///
 /// A transaction that fires timers also commits the unchanged offsets, to prove that the partition is still assigned to
-/// this process. `+UpcomingTimers`, `+TimeProbe` and `+OrderEnds` supply the facts that firing needs.
+/// this process. `+UpcomingTimers`, `+TimeProbe` and `+CommandEnds` supply the facts that firing needs.
 final class SchedulerDecider: RecordDecider {
     typealias Step = SchedulerStep
     typealias Part = SchedulesPartition
 
     /// The version of the layout of the views' files. Files with another version are rebuilt.
     static let viewSchema = 1
-    /// The size of the orders that are prefetched. In memory, small records take several times as much.
+    /// The size of the commands that are prefetched. In memory, small records take several times as much.
     static let prefetchKibibytesMax = 8192
 
     let settings: SchedulerSettings
@@ -33,13 +33,13 @@ final class SchedulerDecider: RecordDecider {
     var output: SchedulerOutput
     /// The rows that it reads and changes, by partition.
     var timersByPartition: [Int32: TransactionTimers] = [:]
-    /// The numbers of its orders, by outcome. The outcomes are labels of a metric.
+    /// The numbers of its commands, by outcome. The outcomes are labels of a metric.
     var outcomeCounts: [String: Int] = [:]
 
     // Firing.
 
     var firingBudget: FiringBudget
-    /// The partitions of orders whose ends are asked for.
+    /// The partitions of commands whose ends are asked for.
     var awaitedEnds = AwaitedEnds()
     /// The time at which the newest batch with stamps of the cluster was read. When timers are due, its stamp must be
     /// young, because the steady clock may run faster than the cluster's.
@@ -68,10 +68,10 @@ final class SchedulerDecider: RecordDecider {
         var view = TopicViewDefinition(topic: layout.name(of: .timers), table: "timers", schema: viewSchema)
         view.derive = writeDueRow
         var configuration = LoopConfiguration(
-            stage: SchedulerService.name, group: "scheduler", inputName: "orders",
+            stage: SchedulerService.name, group: "scheduler", inputName: "commands",
             subscription: SchedulerInputTopic.subscription,
             outputTopics: SchedulerOutput.OutputTopic.allCases.map(\.topic), view: view)
-        configuration.batchRecordsMax = settings.batchOrdersMax
+        configuration.batchRecordsMax = settings.batchCommandsMax
         configuration.batchBytesMax = settings.batchBytesMax
         configuration.overlayRowsMax = settings.overlayRowsMax
         configuration.overlayBytesMax = settings.overlayBytesMax
@@ -120,7 +120,7 @@ final class SchedulerDecider: RecordDecider {
     func partitionsRevoked() { awaitedEnds.removeAll() }
 
     func startRestoring(_ numbers: [Int32], followedOffsets offsets: [CommittedOffset]) {
-        // The orders are read again, so an answer to an earlier question proves nothing about them.
+        // The commands are read again, so an answer to an earlier question proves nothing about them.
         awaitedEnds.removeAll()
         for partition in numbers { stage.member.assignedPartitions[partition]?.resetTimers() }
     }

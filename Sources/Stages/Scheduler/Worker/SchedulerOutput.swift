@@ -9,7 +9,7 @@ internal import Topics
 /// The records that a transaction writes, ready to send: rows of `timers`, sends, progress and replies. The memory is
 /// used again for every transaction.
 struct SchedulerOutput: ~Copyable {
-    /// The most records and bytes of one transaction. The order that reaches a limit is the transaction's
+    /// The most records and bytes of one transaction. The command that reaches a limit is the transaction's
     /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 20_000
     static let bytesMax = 16 << 20

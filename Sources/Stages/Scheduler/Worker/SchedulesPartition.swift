@@ -14,7 +14,7 @@ struct SchedulesPartition: PositionedPartition {
     /// The timers that the view may not have yet, for the lookup of an owner's timers.
     var unreadTimers = UnreadTimers()
     /// Whether all cancels are known that win over a timer.
-    var orderProgress = OrderReadProgress()
+    var commandProgress = CommandReadProgress()
     var recentlyFiredTimers = RecentlyFiredTimers()
 
     init(partition: Int32, assignedAt now: Instant) {
@@ -26,13 +26,13 @@ struct SchedulesPartition: PositionedPartition {
 
     mutating func markCommitted(below offset: Int64, in topic: Int) {
         positions[topic].markCommitted(below: offset)
-        if topic == SchedulerInputTopic.schedules.index { orderProgress.advance(to: offset) }
+        if topic == SchedulerInputTopic.schedules.index { commandProgress.advance(to: offset) }
     }
 
     /// Forgets the timers, because the loop starts over and reads them again. The timers that have fired stay known.
     mutating func resetTimers() {
-        (upcomingTimers, unreadTimers, orderProgress) = (
-            UpcomingTimers(), UnreadTimers(), OrderReadProgress()
+        (upcomingTimers, unreadTimers, commandProgress) = (
+            UpcomingTimers(), UnreadTimers(), CommandReadProgress()
         )
     }
 }

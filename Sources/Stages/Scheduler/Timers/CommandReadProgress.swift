@@ -1,18 +1,18 @@
-/// The time up to which the scheduler knows all orders of a partition of `schedules`. A timer fires only when every
+/// The time up to which the scheduler knows all commands of a partition of `schedules`. A timer fires only when every
 /// cancel is known that was acknowledged long enough before the due time.
 ///
 /// Kafka has no compare-and-set, so a cancel and a timer can cross. The scheduler therefore asks for the end of the
-/// partition at a known time, and processes the orders up to that end. All times are milliseconds since 1970, by the
+/// partition at a known time, and processes the commands up to that end. All times are milliseconds since 1970, by the
 /// cluster's clock.
-package struct OrderReadProgress {
+package struct CommandReadProgress {
     /// A cancel that is acknowledged at least this long before the due time always wins.
     package static let cancelLeadMilliseconds: Int64 = 2000
     /// The age of the known time from which the end is asked for again, while timers are about to fire.
     package static let endAgeMillisecondsMax: Int64 = 500
 
-    /// All orders that were acknowledged before this time are processed. Nil if no time is known.
+    /// All commands that were acknowledged before this time are processed. Nil if no time is known.
     private var knownUntil: Int64?
-    /// The answer to the newest question, until all orders below `end` are processed. Every order that was acknowledged
+    /// The answer to the newest question, until all commands below `end` are processed. Every command that was acknowledged
     /// before `time` lies below `end`.
     private var requestedEnd: (time: Int64, end: Int64)?
 
@@ -34,13 +34,13 @@ package struct OrderReadProgress {
     ///
     /// - Parameters:
     ///   - time: a time before the question was sent.
-    ///   - position: the offset below which all orders are processed.
+    ///   - position: the offset below which all commands are processed.
     package mutating func recordEnd(at end: Int64, requestedAt time: Int64, position: Int64) {
         requestedEnd = (time, end)
         advance(to: position)
     }
 
-    /// Notes that all orders below the offset are processed.
+    /// Notes that all commands below the offset are processed.
     package mutating func advance(to position: Int64) {
         guard let requestedEnd, position >= requestedEnd.end else { return }
         knownUntil = max(knownUntil ?? requestedEnd.time, requestedEnd.time)

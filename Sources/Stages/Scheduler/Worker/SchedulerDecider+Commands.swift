@@ -8,18 +8,18 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-// The transaction that takes a batch of orders. An order is a record of `schedules` or `schedules.auto`, and changes
+// The transaction that takes a batch of commands. A command is a record of `schedules` or `schedules.auto`, and changes
 // the timers of its owner.
 
-/// A decoded order.
-private enum OrderRecord {
+/// A decoded command.
+private enum CommandRecord {
     case request(ScheduleRequest)
     case end(AutomaticEnd)
 }
 
-/// The outcomes of orders in metrics, beside those of `TimerCommands.Decision`.
-private enum OrderOutcome {
-    /// The order is in the dead letters.
+/// The outcomes of commands in metrics, beside those of `TimerCommands.Decision`.
+private enum CommandOutcome {
+    /// The command is in the dead letters.
     static let rejected = "rejected"
     /// An automatic end changes nothing, because a newer generation has its own.
     static let outdated = "outdated"
@@ -47,7 +47,7 @@ extension SchedulerDecider {
     var outputByteCount: Int { output.byteCount }
 
     func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
-        outcomeCounts[OrderOutcome.rejected, default: 0] += 1
+        outcomeCounts[CommandOutcome.rejected, default: 0] += 1
         stage.sendToDeadLetters(
             recordAt: index, of: batch, as: rejection, at: stage.time.wall().milliseconds)
     }
@@ -102,15 +102,15 @@ extension SchedulerDecider {
             unreadableRowMessage: "a record of timers cannot be read; its timer does not fire")
     }
 
-    /// Reads an order and its stamp.
+    /// Reads a command and its stamp.
     private func read(
         _ record: borrowing Kafka.Record, of topic: SchedulerInputTopic
-    ) throws(RejectedRecord) -> (order: OrderRecord, stamp: Int64) {
-        guard let value = record.value else { throw .emptyValue(expected: "an order") }
+    ) throws(RejectedRecord) -> (command: CommandRecord, stamp: Int64) {
+        guard let value = record.value else { throw .emptyValue(expected: "a command") }
         guard let stamp = record.timestamp else { throw .missingTimestamp }
-        let order: OrderRecord
+        let command: CommandRecord
         do throws(RecordDecodingError) {
-            order = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+            command = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
                 switch topic {
                 case .schedules: .request(try unsafe ScheduleRequest.decode(bytes, with: reader))
                 case .automaticEnds: .end(try unsafe AutomaticEnd.decode(bytes, with: reader))
@@ -119,14 +119,14 @@ extension SchedulerDecider {
         } catch {
             throw RejectedRecord(error)
         }
-        try checkPartition(of: order, in: record.partition)
-        return (order, stamp)
+        try checkPartition(of: command, in: record.partition)
+        return (command, stamp)
     }
 
-    /// Throws if the order lies in a wrong partition, where its owner's timers are not known.
-    private func checkPartition(of order: OrderRecord, in partition: Int32) throws(RejectedRecord) {
+    /// Throws if the command lies in a wrong partition, where its owner's timers are not known.
+    private func checkPartition(of command: CommandRecord, in partition: Int32) throws(RejectedRecord) {
         let key: [UInt8]
-        switch order {
+        switch command {
         // A time probe is about no owner.
         case .request(.timeProbe): return
         case .request(.command(let command)):
@@ -155,22 +155,22 @@ extension SchedulerDecider {
         if let newer = table.newerRecord { throw StageFailure.newerRecord(newer.description) }
     }
 
-    /// Decides one order, or sends it to the dead letters.
+    /// Decides one command, or sends it to the dead letters.
     private func decide(
         recordAt index: Int, of batch: borrowing RecordBatch, from topic: SchedulerInputTopic,
         in table: TransactionTimers
     ) throws(StoreError) {
-        let order: OrderRecord
+        let command: CommandRecord
         let stamp: Int64
         do throws(RejectedRecord) {
-            (order, stamp) = try read(batch[index], of: topic)
+            (command, stamp) = try read(batch[index], of: topic)
         } catch {
             return setAside(recordAt: index, of: batch, as: error)
         }
         let offset = batch[index].offset
         // `inout` needs a variable. The table is an object, so this copies only a reference.
         var table = table
-        switch order {
+        switch command {
         // The probe has done its work: its stamp is known.
         case .request(.timeProbe): break
         case .request(.command(let command)):
@@ -181,7 +181,7 @@ extension SchedulerDecider {
         case .end(let end):
             switch try timerCommands.decide(end, stamp: stamp, offset: offset, in: &table) {
             case .set(let outcome): outcomeCounts[outcome.rawValue, default: 0] += 1
-            case .outdated: outcomeCounts[OrderOutcome.outdated, default: 0] += 1
+            case .outdated: outcomeCounts[CommandOutcome.outdated, default: 0] += 1
             case .keyTooLong(let byteCount):
                 setAside(recordAt: index, of: batch, as: .keyTooLong(byteCount: byteCount))
             }
@@ -202,7 +202,7 @@ extension RejectedRecord {
         RejectedRecord(
             code: "wrong_partition",
             reason:
-                "the record belongs in partition \(partition), with its owner's other orders; only the gateway writes orders"
+                "the record belongs in partition \(partition), with its owner's other commands; only the gateway writes commands"
         )
     }
 }

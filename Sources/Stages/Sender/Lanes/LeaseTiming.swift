@@ -1,7 +1,7 @@
-/// Whether a transfer may be written now. A transfer is a record that gives jobs to a later attempt or to the next
-/// owner of the lane: a tier's record, or the release of a start's intent. A process must not write it for a lane that
-/// may belong to another process.
-enum TransferTiming: Sendable, Hashable {
+/// Whether a record that needs a lease may be written now. Such a record gives jobs to a later attempt or to the next
+/// owner of the lane, or ends jobs without a push. A process must not write it for a lane that may belong to another
+/// process.
+enum LeaseTiming: Sendable, Hashable {
     case now
     /// The record waits for a lease.
     case later

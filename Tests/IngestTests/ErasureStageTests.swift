@@ -11,12 +11,12 @@ import Topics
 /// The erasure of a user, on a real cluster.
 @Suite struct ErasureStageTests {
     /// Returns a report of a start token, with a login and a tag.
-    private func startTokenReport(of installation: String, user: String) -> Report {
+    private func startTokenReport(ofPhone number: Int, user: String) -> Report {
         var report = Report(
-            app: TestBed.app.id, environment: .production, installation: installation, kind: .startToken)
+            app: TestBed.app.id, environment: .production, installation: "phone-\(number)", kind: .startToken)
         report.user = user
         report.tags = ["vip"]
-        report.token = String(repeating: "ab", count: 32)
+        report.token = String(repeating: "ab", count: 30) + String(1000 + number)
         return report
     }
 
@@ -30,7 +30,7 @@ import Topics
         let (phonesOfAnna, phones) = (20, 30)
         for number in 0..<phones {
             let user = number < phonesOfAnna ? "anna" : "ben"
-            sender.write(startTokenReport(of: "phone-\(number)", user: user))
+            sender.write(startTokenReport(ofPhone: number, user: user))
         }
         var profile = Report(app: TestBed.app.id, profileOf: "anna")
         profile.tags = ["vip"]
@@ -58,7 +58,7 @@ import Topics
         #expect(Int(erasedInstallations) == phonesOfAnna, "no installation waits for the sweep")
         #expect(try rows(of: .registry).count { $0.contains("u:ben") } == 2 * (phones - phonesOfAnna))
         // A phone that logs in again is known again.
-        sender.write(startTokenReport(of: "phone-0", user: "anna"))
+        sender.write(startTokenReport(ofPhone: 0, user: "anna"))
         #expect(sender.finish())
         try await eventually("the new login has rows") {
             try rows(of: .registry).count { $0.contains("u:anna") } == 2

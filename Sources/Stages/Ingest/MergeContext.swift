@@ -7,6 +7,7 @@ struct MergeContext {
     /// The time of the report.
     let time: ReportTime
     var events: [Event] = []
+    var claim: TokenClaim?
     var affectedRows = AffectedRows()
     /// Whether a value other than a time has changed.
     private(set) var isChanged = false

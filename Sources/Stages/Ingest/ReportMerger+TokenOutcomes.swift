@@ -1,7 +1,8 @@
 internal import Identifiers
 internal import InstallationRecords
 
-// Reports of the sender: APNs has refused a token, or has accepted it for the first time.
+// Reports about tokens that no phone sends: APNs has refused a token, or has accepted it for the first time, or another
+// installation has it now.
 
 extension ReportMerger {
     /// Notes that APNs has refused a token, so that no registry row offers it again.
@@ -57,6 +58,27 @@ extension ReportMerger {
                 context.markChanged()
             }
         case .profile: break
+        }
+    }
+
+    /// Notes that another installation has reported the same start token later. The time of the report is the time at which
+    /// that installation reported the token. A token that this installation has reported after it stays, and is claimed.
+    func mergeTakenOverToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        guard let claim = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
+        for index in context.installation.startTokens.indices {
+            guard var token = context.installation.startTokens[index].token, token.sealed != nil,
+                token.hash == claim.tokenHash, token.environment == report.environment
+            else { continue }
+            // Without a change, a claim would not be sent.
+            context.markChanged()
+            if token.at.event > context.time.event {
+                context.claim = TokenClaim(
+                    token: claim, eventTime: token.at.event, receivedAt: token.at.received)
+                continue
+            }
+            (token.sealed, token.isTakenOver) = (nil, true)
+            context.installation.startTokens[index].token = token
+            context.affectedRows.insertStartToken(at: index)
         }
     }
 }

@@ -31,6 +31,15 @@ extension ReportMerger {
         {
             context.markChanged()
         }
+        let mustClaim =
+            oldToken?.hash != token.hash || !wasUsable
+            || WriteInterval.isBoundaryCrossed(
+                every: TokenOwner.claimMilliseconds, from: oldToken?.at.received, to: token.at.received)
+        if mustClaim, context.installation.isUsable(after) {
+            context.claim = TokenClaim(
+                token: Report.TokenProof(tokenHash: token.hash, entry: entry), eventTime: report.eventTime,
+                receivedAt: context.time.received)
+        }
         if oldToken?.hash != token.hash {
             appendTokenEvent(.startToken, of: token, from: report, to: &context)
         }

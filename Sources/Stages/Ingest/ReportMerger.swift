@@ -91,6 +91,9 @@ package final class ReportMerger {
         // erasures.
         if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
         if report.kind == .provenToken { return try mergeTokenProof(from: report, into: &context) }
+        // A complete claim changes the row of its token and comes to `TokenOwner`.
+        if report.kind == .tokenOwner { throw RejectedReport.missing(field: "tokenHash") }
+        if report.kind == .tokenTakenOver { return try mergeTakenOverToken(from: report, into: &context) }
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
             return mergeReportOlderThanErasure(from: report, into: &context)
         }
@@ -109,7 +112,7 @@ package final class ReportMerger {
         case .reconcile: try mergeRunningActivities(from: report, into: &context)
         case .heartbeat: if report.activity != nil { try mergeSignOfLife(from: report, into: &context) }
         case .tap: try mergeTap(from: report, into: &context)
-        case .profile, .erase, .deadToken, .provenToken: break
+        case .profile, .erase, .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: break
         }
     }
 
@@ -130,7 +133,8 @@ package final class ReportMerger {
             old, and: context.installation, affectedRows: context.affectedRows, merger: self)
         if context.isChanged { appendClosedEvents(from: old, to: &context) }
         return MergedInstallation(
-            installation: context.installation, changes: changes, events: context.events, mustBeWritten: true)
+            installation: context.installation, changes: changes, events: context.events,
+            claim: context.claim, mustBeWritten: true)
     }
 
     // MARK: Erasure
@@ -189,6 +193,8 @@ package struct MergedInstallation: Sendable {
     package var installation: Installation
     package var changes: [RegistryChange]
     package var events: [Event]
+    /// The installation's claim of a start token, or nil.
+    package var claim: TokenClaim?
     /// Whether the record of the installation must be written.
     ///
     /// It is false for a repetition within a write interval that already has a write. Then only times have changed, and

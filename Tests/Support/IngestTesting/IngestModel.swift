@@ -35,6 +35,8 @@ package struct IngestModel {
             rejectedPositions.insert(position)
             return
         }
+        // A claim only leads to reports for the installations that lose their token, which are in the topic too.
+        if report.kind == .tokenOwner { return }
         // A record in a wrong partition was forwarded, and is also in the right partition.
         let key = report.key
         let rightPartition = Int32(Murmur2.partition(forKey: key.span, partitionCount: lanes))

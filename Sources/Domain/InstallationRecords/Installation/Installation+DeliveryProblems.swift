@@ -9,6 +9,7 @@ package struct DeliveryProblem: Sendable, Hashable {
         case system
         case unregistered
         case refused
+        case takenOver = "taken_over"
         case otherEnvironment = "other_environment"
         case noToken = "no_token"
         case ended
@@ -104,6 +105,12 @@ extension Installation {
             return (
                 .otherEnvironment,
                 "the token is for \(token.environment.rawValue), but the app on the phone now uses \(environment.rawValue)"
+            )
+        }
+        if token.isTakenOver {
+            return (
+                .takenOver,
+                "another installation has reported the same token later; the phone gets pushes as that one"
             )
         }
         return (.refused, "APNs has refused the token; the phone must report a new one")

@@ -98,6 +98,7 @@ extension Installation.Token {
         writer.field("environment", environment.rawValue)
         writer.field("at", at)
         writer.field("unproven", isUnproven ? true : nil)
+        writer.field("takenOver", isTakenOver ? true : nil)
     }
 
     /// Returns nil if the object has no token.
@@ -107,6 +108,7 @@ extension Installation.Token {
             hash: hash, sealed: object["token"].optional?.string(),
             environment: object["environment"].environment(), at: object["at"].reportTime(),
             isUnproven: object["unproven"].optional?.bool() ?? false)
+        isTakenOver = object["takenOver"].optional?.bool() ?? false
     }
 }
 

@@ -58,6 +58,8 @@ public import RecordFormat
         /// Whether APNs has not accepted the token yet, as far as is known. It is false for a token that was
         /// stored before this was recorded.
         package var isUnproven: Bool
+        /// Whether another installation has reported the token later. Then `sealed` is nil.
+        package var isTakenOver = false
 
         package init(
             hash: String, sealed: String?, environment: Environment, at: ReportTime, isUnproven: Bool = false

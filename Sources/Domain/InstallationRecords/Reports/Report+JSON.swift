@@ -114,7 +114,7 @@ extension Report {
         scheduleID = record["scheduleId"].optional?.name()
         scheduleName = record["scheduleName"].optional?.name()
         refusal = kind == .deadToken ? TokenRefusal(from: record) : nil
-        proof = kind == .provenToken ? TokenProof(from: record) : nil
+        proof = kind.namesTokenByHash ? TokenProof(from: record) : nil
         bodyPosition = record["sequence"].optional?.int(in: 0...Report.bodyPositionEnd - 1)
 
         // Reports the fields that the kind requires and that are missing.
@@ -129,7 +129,7 @@ extension Report {
         case .unregister: typeField.requireString()
         case .reconcile: _ = runningField.array(countMax: .max)
         case .tap: activityField.requireString()
-        case .heartbeat, .profile, .erase, .deadToken, .provenToken: break
+        case .heartbeat, .profile, .erase, .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: break
         }
     }
 }

@@ -30,9 +30,23 @@ package struct Report: JSONRecord, Hashable {
         case deadToken
         /// APNs accepted a token for the first time. Only senders write it. It is never accepted from outside.
         case provenToken
+        /// An installation claims a start token that it has reported. Only ingest writes it.
+        case tokenOwner
+        /// Another installation has reported the same start token later. Only ingest writes it.
+        case tokenTakenOver
 
         /// Whether an SDK may send this kind.
-        package var isAllowedFromClients: Bool { self != .deadToken && self != .provenToken }
+        package var isAllowedFromClients: Bool {
+            switch self {
+            case .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: false
+            case .startToken, .updateToken, .state, .unregister, .heartbeat, .reconcile, .profile, .tap,
+                .erase:
+                true
+            }
+        }
+
+        /// Whether the report names a token by its hash and its entry of the registry (`TokenProof`).
+        var namesTokenByHash: Bool { self == .provenToken || self == .tokenOwner || self == .tokenTakenOver }
     }
 
     /// The state of an activity as ActivityKit names it.
@@ -107,7 +121,7 @@ package struct Report: JSONRecord, Hashable {
     package var scheduleName: Maybe<String>
     /// For `deadToken`: the refused token and the reason.
     package var refusal: Maybe<TokenRefusal>
-    /// For `provenToken`: the accepted token.
+    /// For `provenToken`: the accepted token. For `tokenOwner` and `tokenTakenOver`: the claimed one.
     package var proof: Maybe<TokenProof>
     /// The report's position in its request body, from 0. The gateway writes it. A service that writes
     /// several reports about one installation at once should write it too.
@@ -135,7 +149,7 @@ package struct Report: JSONRecord, Hashable {
         }
     }
 
-    /// APNs' first acceptance of a token.
+    /// A token by its hash.
     package struct TokenProof: Sendable, Hashable {
         /// `TokenSeal.hash`, in hexadecimal.
         package var tokenHash: String

@@ -49,6 +49,9 @@ extension IngestDecider {
         // A copy of a user's erasure is for this partition, and has its own key (`ErasedUsers`).
         let isErasureCopy = report.isUserErasure ? batch[index].isCopyForAllPartitions : false
         if isErasureCopy { reportKey = erasureKey(of: report) }
+        // A claim belongs to the partition of its token.
+        let claimKey = claimKey(of: report)
+        if let claimKey { reportKey = claimKey }
         let keyHash = Murmur2.hash(of: reportKey.span)
         let rightPartition = Int32(
             Murmur2.partition(forHash: keyHash, partitionCount: stage.layout.lanes))
@@ -60,10 +63,16 @@ extension IngestDecider {
         }
         let entryIndex = try findOrLoadEntry(
             keyHash: keyHash, in: &installations, overlay: overlay, view: view, snapshot: snapshot)
+        if claimKey != nil {
+            return decideOwner(of: report, arrival: arrival, entryAt: entryIndex, in: &installations)
+        }
         let outcome = merger.merge(
             report, arrival: arrival, into: installations.entries[entryIndex].installation, now: decidedAt)
         if report.isUserErasure, !isErasureCopy, case .merged = outcome {
             copyToAllPartitions(recordAt: index, of: batch, report: report, arrival: arrival)
+        }
+        if case .merged(let merged) = outcome, let claim = merged.claim {
+            send(claim, of: report, arrival: arrival)
         }
         if isErasureCopy, case .merged(let merged) = outcome { notePendingErasure(in: merged.installation) }
         apply(outcome, toEntryAt: entryIndex, recordAt: index, of: batch, in: &installations)

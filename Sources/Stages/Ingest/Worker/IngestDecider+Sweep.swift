@@ -117,6 +117,13 @@ extension IngestDecider {
             sweepPosition.countUnreadableRow(error)
             return nil
         }
+        if TokenOwner.isKey(key.bytes, ofApp: installation.app) {
+            let isUseless =
+                TokenOwner.isExpired(installation, at: now)
+                || mergers.isMissing(
+                    app: installation.app, forMilliseconds: settings.deletedAppMilliseconds)
+            return isUseless ? SweptInstallation(installation: nil, changes: []) : nil
+        }
         guard let merger = mergers.knownMerger(for: installation.app) else {
             let isDeletedApp = mergers.isMissing(
                 app: installation.app, forMilliseconds: settings.deletedAppMilliseconds)

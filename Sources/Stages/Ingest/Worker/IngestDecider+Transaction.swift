@@ -15,6 +15,8 @@ extension IngestDecider {
         var unchanged = 0
         var rejected = 0
         var forwarded = 0
+        /// Claims of start tokens. The process that merged the report of the token wrote them.
+        var claims = 0
     }
 
     func beginTransaction() {
@@ -59,6 +61,7 @@ extension IngestDecider {
         stage.metrics.records(withOutcome: "unchanged").add(outcomeCounts.unchanged)
         stage.metrics.records(withOutcome: "rejected").add(outcomeCounts.rejected)
         stage.metrics.records(withOutcome: "forwarded").add(outcomeCounts.forwarded)
+        stage.metrics.records(withOutcome: "claim").add(outcomeCounts.claims)
         metrics.forwardedReports.add(outcomeCounts.forwarded)
     }
 }

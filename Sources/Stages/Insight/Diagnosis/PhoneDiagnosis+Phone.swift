@@ -72,6 +72,12 @@ extension PhoneDiagnosis {
     private var unusableStartTokenReason: DisplayReason? {
         for start in installation.startTokens where !start.isUnregistered && !installation.isUsable(start) {
             guard let token = start.token else { continue }
+            if token.isTakenOver {
+                return DisplayReason(
+                    .noToken,
+                    "no push can start an activity on it: another installation has reported the same start token later, and gets its pushes",
+                    at: token.at.received)
+            }
             let entry = RegistryKey.Entry.start(type: start.type)
             if let reason = unreachableReason(token: token, of: entry, word: "start token") { return reason }
         }

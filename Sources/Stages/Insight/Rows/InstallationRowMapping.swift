@@ -13,6 +13,8 @@ enum InstallationRowMapping: RowMapping {
     static let redactedToken = "-"
     /// The prefix in the key of an erased user, in the place of a recipient.
     private static let erasurePrefix = "e:"
+    /// The prefix in the key of the owner of a token.
+    private static let tokenOwnerPrefix = "t:"
 
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
@@ -22,6 +24,8 @@ enum InstallationRowMapping: RowMapping {
             return .unreadable
         }
         let (app, subject) = (parts[0], parts[1])
+        // The row names the owner of a token. No answer is about it.
+        if subject.hasPrefix(tokenOwnerPrefix) { return .ignored }
         let rowKey = RowKey.joining(app, subject)
         if subject.hasPrefix(erasurePrefix) {
             // The topic deletes the record of an erasure within days. Here it must last as long as events from

@@ -1,0 +1,140 @@
+import CatalogRecords
+import Identifiers
+import IngestTesting
+import InstallationRecords
+import Simulation
+import Testing
+import TokenSealing
+
+@testable import Ingest
+
+/// The owner of a start token that several installations report: the one with the newest report.
+struct TokenOwnerTests {
+    private static let token = "c0ffee"
+
+    private static func report(of installation: String, at eventTime: Int64) -> Report {
+        var report = Report(
+            app: History.app.id, environment: .production, installation: installation, kind: .startToken)
+        (report.token, report.attributesType, report.eventTime) = (token, "Match", eventTime)
+        return report
+    }
+
+    /// The partitions of some installations and of their token. Reports for another partition wait in `forwarded`, and
+    /// arrive in any order and perhaps twice.
+    private final class Partitions {
+        let run = IngestRun()
+        private var owner: Installation?
+        private var forwarded: [(report: Report, arrival: ReportArrival)] = []
+        var claims = 0
+
+        func receive(_ report: Report, at receivedAt: Int64) {
+            take(report, ReportArrival(receivedAt: receivedAt, offset: receivedAt))
+        }
+
+        private func take(_ report: Report, _ arrival: ReportArrival) {
+            if report.kind == .tokenOwner {
+                let decision = TokenOwner.decide(report, at: arrival.reportTime(of: report), over: owner)
+                owner = decision.row ?? owner
+                if let notice = decision.notice {
+                    forwarded.append(
+                        (notice, ReportArrival(receivedAt: decision.noticeReceivedAt, offset: arrival.offset))
+                    )
+                }
+                return
+            }
+            let outcome = run.merge(report, at: arrival.receivedAt, offset: arrival.offset)
+            guard case .merged(let merged) = outcome, let claim = merged.claim,
+                let claimReport = claim.report(of: report)
+            else { return }
+            claims += 1
+            forwarded.append(
+                (claimReport, ReportArrival(receivedAt: claim.receivedAt, offset: arrival.offset)))
+        }
+
+        /// Delivers all reports that wait, in random order, some of them twice.
+        func deliverAll(_ random: inout SeededGenerator) {
+            var deliveries = 0
+            while !forwarded.isEmpty {
+                deliveries += 1
+                if deliveries > 1000 {
+                    Issue.record("the installations claim the token without an end")
+                    return
+                }
+                let next = forwarded.remove(at: random.number(below: forwarded.count))
+                if random.number(below: 4) == 0 { take(next.report, next.arrival) }
+                take(next.report, next.arrival)
+            }
+        }
+
+        /// The installations whose start token is used.
+        var holders: [String] {
+            run.installations.values.compactMap { installation in
+                guard case .installation(let id) = installation.subject,
+                    installation.startTokens.contains(where: { installation.isUsable($0) })
+                else { return nil }
+                return id
+            }.sorted()
+        }
+    }
+
+    @Test(arguments: UInt64(0)..<50)
+    func `the installation with the newest report has the token, in any order of delivery`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let partitions = Partitions()
+        var newest = ""
+        for number in 1...8 {
+            let installation = "phone-\(random.number(below: 3))"
+            let time = Int64(1_000_000 + 1000 * number)
+            newest = installation
+            partitions.receive(Self.report(of: installation, at: time), at: time)
+            if random.number(below: 2) == 0 { partitions.deliverAll(&random) }
+        }
+        partitions.deliverAll(&random)
+        #expect(partitions.holders == [newest])
+    }
+
+    @Test func `a claim is made for a new token, for one that is used again, and once in a week`() {
+        var random = SeededGenerator(seed: 1)
+        let partitions = Partitions()
+        let day: Int64 = 86_400_000
+        partitions.receive(Self.report(of: "a", at: 100 * day), at: 100 * day)
+        partitions.receive(Self.report(of: "a", at: 101 * day), at: 101 * day)
+        #expect(partitions.claims == 1)
+        partitions.receive(Self.report(of: "a", at: 107 * day), at: 107 * day)
+        #expect(partitions.claims == 2)
+        partitions.deliverAll(&random)
+        partitions.receive(Self.report(of: "b", at: 108 * day), at: 108 * day)
+        partitions.deliverAll(&random)
+        #expect(partitions.holders == ["b"] && partitions.claims == 3)
+        partitions.receive(Self.report(of: "a", at: 109 * day), at: 109 * day)
+        partitions.deliverAll(&random)
+        #expect(partitions.holders == ["a"] && partitions.claims == 4)
+        let loser = partitions.run.installations[.installation("b")]
+        #expect(loser?.deliveryProblems.map(\.code) == [.takenOver])
+        #expect(
+            partitions.run.registry.keys.allSatisfy {
+                !$0.bytes.contains(UInt8(ascii: "b")) || $0.entry == .profile
+            })
+    }
+
+    @Test func `another environment and another token do not compete`() throws {
+        let partitions = Partitions()
+        partitions.receive(Self.report(of: "a", at: 1000), at: 1000)
+        let hash = try #require(partitions.run.installations[.installation("a")]?.startTokens[0].token?.hash)
+        for (environment, tokenHash) in [(Environment.sandbox, hash), (.production, "00")] {
+            var notice = Report(
+                app: History.app.id, environment: environment, installation: "a", kind: .tokenTakenOver)
+            notice.proof = .init(tokenHash: tokenHash, entry: .start(type: "Match"))
+            partitions.receive(notice, at: 2000)
+            #expect(partitions.holders == ["a"], "\(environment) \(tokenHash)")
+        }
+        let keys = [Environment.production, .sandbox].map {
+            TokenOwner.key(app: "shop", environment: $0, tokenHash: hash)
+        }
+        #expect(keys[0] != keys[1] && keys.allSatisfy { TokenOwner.isKey($0, ofApp: "shop") })
+        #expect(
+            !TokenOwner.isKey(
+                Report(app: "shop", environment: .production, installation: "t:a", kind: .heartbeat).key,
+                ofApp: "shop"))
+    }
+}

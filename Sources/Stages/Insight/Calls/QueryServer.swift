@@ -1,4 +1,5 @@
 internal import Catalog
+internal import CatalogRecords
 internal import Cryptography
 internal import HTTPServer
 internal import Identifiers
@@ -53,7 +54,9 @@ final class QueryServer: Sendable {
                 timeoutMilliseconds: settings.queryMilliseconds, owner: $0)
         }
         let fanOut = QueryFanOut(client: queryClient, localLanes: localLanes)
-        lagMonitor = try ConsumerLagMonitor(settings: kafka, prefix: layout.prefix, log: context.log)
+        lagMonitor = try ConsumerLagMonitor(
+            settings: kafka, prefix: layout.prefix,
+            isInUse: { Self.isInUse(group: $0, in: environment.catalog) }, log: context.log)
         let secret = Hex.text(of: Random.bytes(count: Self.secretBytes))
         handler = QueryHandler(
             fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: FreshnessLog())
@@ -77,6 +80,12 @@ final class QueryServer: Sendable {
         member.certificate = credentials?.authority
         self.member = member
         openLanes.onChange { [weak self] in self?.announce(lanes: openLanes) }
+    }
+
+    /// Whether a consumer group belongs to a stage or to a webhook that exists.
+    static func isInUse(group: String, in catalog: CatalogSnapshot?) -> Bool {
+        guard group.hasPrefix(WebhookEndpoint.consumerGroupPrefix), let catalog else { return true }
+        return catalog.webhooks.values.contains { $0.values.contains { $0.consumerGroup == group } }
     }
 
     /// Makes a certificate for the address at which other processes reach this one. Callers find it in `members`, where the

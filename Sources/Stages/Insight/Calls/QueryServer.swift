@@ -34,12 +34,12 @@ final class QueryServer: Sendable {
 
     init(
         settings: InsightSettings, in environment: StageEnvironment, openLanes: OpenLanes,
-        context: ServiceContext
+        freshness: FreshnessLog, context: ServiceContext
     ) throws {
         let kafka = environment.cluster.settings
         let layout = environment.layout
         let processName = environment.identity(of: InsightService.name)
-        let localLanes = try LaneReaders(openLanes: openLanes, lanes: layout.lanes)
+        let localLanes = try LaneReaders(openLanes: openLanes, lanes: layout.lanes, freshness: freshness)
         self.localLanes = localLanes
         queryClient = try LoopOwned(thread: "insight-answers") {
             let topic = layout.name(of: .members)
@@ -59,7 +59,7 @@ final class QueryServer: Sendable {
             isInUse: { Self.isInUse(group: $0, in: environment.catalog) }, log: context.log)
         let secret = Hex.text(of: Random.bytes(count: Self.secretBytes))
         handler = QueryHandler(
-            fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: FreshnessLog())
+            fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: freshness)
         var limits = HTTPLimits()
         limits.answerMilliseconds = Self.answerMilliseconds
         let credentials = try Self.makeCredentials(for: settings)
@@ -165,7 +165,10 @@ final class QueryServer: Sendable {
         await server.stop(by: deadline)
         await queryClient.stop { $0.stop() }
         // The threads may still read, so the caller's thread must not wait for them.
-        await Task.detached { [localLanes] in localLanes.stop() }.value
+        await Task.detached { [localLanes, handler] in
+            localLanes.stop()
+            handler.freshness.close()
+        }.value
         lagMonitor.stop()
     }
 }

@@ -37,7 +37,7 @@ struct UpCommandTests {
             let process = try up(directory.path, "--demo")
             try await process.waitForOutput(containing: "what the phones show:")
             let screens =
-                #/(\d+) of them run.*started +(\d+) activities.*updated +all to 1:0.*show (\d+) × {"home":1,"away":0}\n/#
+                #/(\d+) of them run.*started +(\d+) activities.*updated +all to 1:0.*show (\d+) × {"home":1,"away":0,"minute":23,"phase":"1st half"}\n/#
                 .dotMatchesNewlines()
             // The phones that can be started, those that were started, and those that show the update.
             let counts = try #require(process.output.firstMatch(of: screens), "\(process.output)")
@@ -53,7 +53,9 @@ struct UpCommandTests {
             #expect(pasted.output.contains(#""installation":"phone-0""#), "\(pasted.output)")
             let group = try #require(process.output.firstMatch(of: #/"groupId":"(my-match-\d+)"/#)?.1)
             try await process.waitForOutput(
-                containing: #"\#(group): the lock screens show \#(counts.1) × {"home":1,"away":0}"#)
+                containing:
+                    #"\#(group): the lock screens show \#(counts.1) × {"home":1,"away":0,"minute":23,"phase":"1st half"}"#
+            )
 
             let admin = try address(of: "admin", in: process)
             try await checkDashboard(against: run("curl", "-sS", "http://\(admin)/metrics").output)

@@ -73,7 +73,8 @@ final class FilledLane {
     /// The number of rows about the series of all apps.
     var seriesRowCount: Int { get throws { try files.receiptFile.rowCount(of: .series) } }
 
-    var reader: LaneReader { LaneReader(openLanes: openLanes, lanes: 1) }
+    let freshness = FreshnessLog()
+    var reader: LaneReader { LaneReader(openLanes: openLanes, lanes: 1, freshness: freshness) }
 
     deinit { try? files.close() }
 }

@@ -12,10 +12,10 @@ struct FreshnessHistoryTests {
             history.add(
                 Sample(at: Int64(at), running: running, onNewest: onNewest), of: "shop", groupsBehind: [])
         }
-        let periods = history.samples(of: "shop", in: 0..<1_200_000, periodMilliseconds: 600_000)
+        let periods = history.samples(of: "shop", in: 0..<1_200_000).joined(periodMilliseconds: 600_000)
         #expect(periods[0] == Sample(at: 0, running: 40, onNewest: 10))
         #expect(periods[600_000] == Sample(at: 600_000, running: 4, onNewest: 2) && periods.count == 2)
-        #expect(history.samples(of: "bank", in: 0..<1_200_000, periodMilliseconds: 600_000).isEmpty)
+        #expect(history.samples(of: "bank", in: 0..<1_200_000).isEmpty)
     }
 
     @Test func `a group is behind since the first sample that shows it`() {
@@ -37,7 +37,7 @@ struct FreshnessHistoryTests {
             history.add(Sample(at: Int64(at), running: 1, onNewest: 1), of: "shop", groupsBehind: [])
         }
         func samples(of app: String) -> Int {
-            history.samples(of: app, in: 0..<1_000_000, periodMilliseconds: 1).count
+            history.samples(of: app, in: 0..<1_000_000).count
         }
         #expect(samples(of: "shop") == FreshnessHistory.samplesMax)
         for number in 0..<FreshnessHistory.appsMax {

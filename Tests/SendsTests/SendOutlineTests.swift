@@ -54,6 +54,20 @@ struct SendOutlineTests {
         #expect(try outline(contentBytes: SendOutline.contentBytesMax + 1).contentState == nil)
     }
 
+    @Test func `a start has its attributes, unless they are long`() throws {
+        func outline(attributeBytes: Int) throws -> SendOutline {
+            var start = try send(.everyone)
+            let text = String(repeating: "a", count: attributeBytes - #"{"home":""}"#.utf8.count)
+            start.content.attributes = try RawJSON(
+                checking: Array(#"{"home":"\#(text)"}"#.utf8), with: JSONReader())
+            let record = try record(of: start)
+            #expect(try ProgressRecord.decode(record.encoded(), with: JSONReader()) == record)
+            return SendOutline(of: start)
+        }
+        #expect(try outline(attributeBytes: SendOutline.contentBytesMax).attributes != nil)
+        #expect(try outline(attributeBytes: SendOutline.contentBytesMax + 1).attributes == nil)
+    }
+
     @Test func `a later verdict without an outline keeps the known one`() throws {
         var progress = SendProgress(id: "r-1")
         progress.add(try record(of: send(.group)))

@@ -15,7 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from console_browser import GATEWAY, LIMIT, Browser, api, check, failures
 
-PAGES = ["", "compose", "groups", "sends", "schedules", "definitions", "people", "events", "dead-letters", "fleet", "audit", "types", "segments", "webhooks"]
+PAGES = ["", "compose", "groups", "sends", "schedules", "definitions", "people", "events", "dead-letters", "fleet", "audit", "types", "segments", "keys", "webhooks", "app"]
 GROUP = "derby-<b>7</b>"
 
 
@@ -70,7 +70,7 @@ def compose_and_send():
     browser.field("attributes.home").send_keys("Larks")
     browser.field("attributes.away").send_keys("Terns")
     browser.field("alert.title").send_keys("Kick-off")
-    browser.click(browser.find("input[name=audience][value=segments]"))
+    browser.click(browser.find("input[name=audience][value=conditions]"))
     browser.click(browser.find_text("label", "home-fans"))
     browser.field("contentState.away").send_keys("nil")
     browser.click(browser.find("button[value=dry]"))

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+import urllib.error
 import urllib.request
 
 from selenium import webdriver
@@ -184,33 +185,91 @@ def step_5_segments(browser):
     browser.picture("pages-5-segments")
 
 
-def step_6_keys_webhooks_app(browser):
-    PROXY.canned["/v1/keys"] = {"items": [{"id": "abcd", "role": "send", "name": "backend", "createdAt": 1}, {"id": "dcba", "role": "read", "createdAt": 1, "revokedAt": 2}],
-                                "id": "new", "role": "send", "createdAt": 1, "key": "flotilla_demo_secret"}
+def dialog_yes(browser):
+    browser.click(browser.find("dialog button[value=yes]"))
+
+
+def status_with(key, path="/v1/app"):
+    """Returns the status of a call with this key."""
+    request = urllib.request.Request(console_browser.GATEWAY + path, headers={"Authorization": f"Bearer {key}"})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def step_6_keys(browser):
+    name = f"night-shift-{RUN}"
+    row = lambda: next((one for one in rows(browser) if name in one), "")  # noqa: E731
+    act = lambda word: browser.click(browser.find(f"button[aria-label='{word} {name}']"))  # noqa: E731
     browser.open("keys")
-    browser.wait("6: the keys are listed with their roles and states", lambda: any("abcd" in row and "valid" in row for row in rows(browser)) and any("revoked" in row for row in rows(browser)))
-    check(browser.run("return [...document.querySelectorAll('main button')].filter((one) => one.textContent === 'Revoke').length") == 1, "6: only a valid key can be revoked")
+    browser.wait("6: the keys are listed, and the reader's own is marked", lambda: any(os.environ["ADMIN"].split("_")[2] in one and "your own" in one for one in rows(browser)))
+    browser.field("name").send_keys(name)
+    browser.run("const list = document.querySelector('[data-path=expiresAt]'); list.value = '30'")
     press(browser, "Create")
-    browser.wait("6: the text of a new key is shown once", lambda: browser.find(".secret").text == "flotilla_demo_secret")
+    browser.wait("6: the text of a new key is shown once", lambda: browser.find(".secret").text.startswith("flotilla_send_"))
+    key = browser.find(".secret").text
+    browser.wait("6: the new key is listed with its role, its state and its end", lambda: "send valid" in row() and row().count(":") >= 2)
+    until("the new key is accepted", lambda: status_with(key) == 200)
+    check(status_with(key, "/v1/keys") == 403, "6: the new key has its role and no other")
     browser.picture("pages-6-keys")
+    act("Revoke")
+    browser.wait("6: a revocation asks first", lambda: "refused within a second" in browser.find("dialog").text)
+    dialog_yes(browser)
+    browser.wait("6: the key is revoked", lambda: "revoked" in row())
+    until("the revoked key is refused", lambda: status_with(key) == 401)
+    act("Delete")
+    dialog_yes(browser)
+    browser.wait("6: an invalid key can be deleted", lambda: not row())
+
+
+def step_6_webhooks(browser):
+    name = f"backend-{RUN}"
     browser.open("webhooks")
     browser.wait("6: the form is there", lambda: browser.field("name").is_displayed())
-    browser.field("name").send_keys(f"backend-{RUN}")
+    browser.field("name").send_keys(name)
     browser.field("url").send_keys("https://example.com/flotilla")
     press(browser, "Save")
     browser.wait("6: the secret of a new webhook is shown once", lambda: browser.find(".secret").text.startswith("whsec_"))
-    browser.wait("6: the webhook is listed", lambda: any(f"backend-{RUN}" in row and "all" in row for row in rows(browser)))
+    browser.wait("6: the webhook is listed", lambda: any(name in row and "all" in row for row in rows(browser)))
+    lagging = lambda: any(name in one["stage"] for one in api("GET", "/v1/fleet")["lag"])  # noqa: E731
+    until("the webhook is in the fleet", lagging)
     press(browser, "Delete")
-    browser.click(browser.find("dialog button[value=yes]"))
-    browser.wait("6: a webhook can be deleted", lambda: f"backend-{RUN}" not in " ".join(rows(browser)))
-    PROXY.canned["/v1/app"] = {"bundleId": "com.example.demo", "teamId": "ABCDEFGHIJ", "environments": ["production"]}
+    dialog_yes(browser)
+    browser.wait("6: a webhook can be deleted", lambda: name not in " ".join(rows(browser)))
+    until("the fleet forgets it", lambda: not lagging())
+    check(True, "6: a deleted webhook is not listed as a consumer that is behind")
+
+
+def step_6_app(_):
+    browser = Browser()
+    browser.log_in("OTHER")
     browser.open("app")
-    browser.wait("6: the settings of the app are shown", lambda: "com.example.demo" in browser.text())
+    browser.wait("6: the settings of the app are shown", lambda: "com.example.other" in browser.text())
     press(browser, "Save")
-    browser.find("dialog[open]")
-    browser.click(browser.find("dialog button[value=yes]"))
-    browser.wait("6: the settings can be changed", lambda: "The settings are changed" in browser.text())
-    del PROXY.canned["/v1/keys"], PROXY.canned["/v1/app"]
+    browser.wait("6: a form without a change saves nothing", lambda: "Nothing has changed" in browser.text())
+    browser.field("teamId").clear()
+    press(browser, "Save")
+    browser.wait("6: a missing team is marked", lambda: browser.field("teamId").get_attribute("aria-invalid") == "true")
+    browser.field("teamId").send_keys("no team")
+    press(browser, "Save")
+    dialog_yes(browser)
+    browser.wait("6: the server's problem stands at its field", lambda: browser.field("teamId").get_attribute("aria-invalid") == "true" and "problem" in browser.text())
+    browser.field("teamId").clear()
+    browser.field("teamId").send_keys("KLMNOPQRST")
+    browser.click(browser.find("input[value=sandbox]"))
+    press(browser, "Save")
+    browser.wait("6: the change is shown before it is made", lambda: "ABCDEFGHIJ → KLMNOPQRST" in browser.find("dialog").text and "production → production,sandbox" in browser.find("dialog").text)
+    browser.picture("pages-6-app")
+    dialog_yes(browser)
+    browser.wait("6: the settings are changed", lambda: "The settings are changed" in browser.text() and "KLMNOPQRST" in browser.find(".facts").text)
+    stored = api("GET", "/v1/app", key="OTHER")
+    check((stored["teamId"], stored["bundleId"], stored["environments"]) == ("KLMNOPQRST", "com.example.other", ["production", "sandbox"]), f"6: the server has them: {stored}")
+    # Another run begins with the same settings.
+    api("PUT", "/v1/app", {**stored, "teamId": "ABCDEFGHIJ", "environments": ["production"]}, key="OTHER")
+    check(not browser.errors(), f"6: no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
 
 
 def step_7_roles(_):
@@ -284,8 +343,6 @@ def findings(browser, place):
 
 def step_9_wcag(_):
     sent = api("GET", f"/v1/sends?group={BROKEN}")["items"][0]
-    PROXY.canned["/v1/keys"] = {"items": [{"id": "abcd", "role": "send", "name": "backend", "createdAt": 1}]}
-    PROXY.canned["/v1/app"] = {"bundleId": "com.example.demo"}
     pages = [*PAGES, f"sends/{sent['sendId']}?at={sent['acceptedAt']}", f"people/installation/{phone_of(GROUP)}"]
     for word, width, height, dark, zoom in [("desktop", 1280, 900, False, 1), ("dark", 1280, 900, True, 1), ("360 px", 360, 740, False, 1), ("a zoom of 200 %", 1280, 900, False, 2)]:
         browser = Browser(width, height, dark)
@@ -309,7 +366,6 @@ def step_9_wcag(_):
         findings(browser, f"{word}: the dialog of a send")
         check(not browser.errors(), f"9: {word}: no error in the browser's console {browser.errors()[:3] or ''}")
         browser.close()
-    del PROXY.canned["/v1/keys"], PROXY.canned["/v1/app"]
 
 
 # The controls that a reader must reach. Of a group of radio buttons Tab reaches one.
@@ -319,7 +375,7 @@ CONTROLS = """return [...document.querySelectorAll('a[href], button, input, sele
 
 def step_10_keyboard(browser):
     keys = lambda *pressed: webdriver.ActionChains(browser.driver).send_keys(*pressed).perform()  # noqa: E731
-    for page in ["", "sends", "people", "events", "types", f"types/{TYPE}", "segments", "webhooks"]:
+    for page in ["", "compose", "sends", "people", "events", "types", f"types/{TYPE}", "segments", "keys", "webhooks", "app"]:
         browser.open(page)
         browser.wait(f"10: {page or 'now'} is shown", lambda: "Looking …" not in browser.text())
         time.sleep(1)
@@ -353,6 +409,60 @@ def step_11_weight(_):
         rate = (PROXY.bytes - before) / (time.time() - began)
         check(rate <= 5000, f"11: {page.split('/')[0] or 'now'} costs {rate:.0f} bytes a second")
     fresh.close()
+
+
+def step_12_audience(browser):
+    """Several conditions and exclusions, in the form, the dialog, the draft and the list."""
+    fans, group = f"fans-12-{RUN}", f"friendly-{RUN}"
+    api("PUT", f"/v1/segments/{fans}", {"rule": {"field": "os", "atLeast": "26"}})
+
+    def expected(audience):
+        """Returns what a trial of the same audience counts, over the API."""
+        sent = send("start", group, audience=audience, dryRun=True)
+        progress = lambda: api("GET", f"/v1/sends/{sent['sendId']}?at={sent['acceptedAt']}")  # noqa: E731
+        until("a trial", lambda: progress()["isComplete"])
+        return progress()["expanded"]
+
+    browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.wait("12: the form has the fields of the type", lambda: browser.field("attributes.home").is_displayed())
+    for path, value in [("groupId", group), ("contentState.home", 0), ("contentState.away", 0), ("attributes.home", "Larks"), ("attributes.away", "Terns"), ("alert.title", "Kick-off")]:
+        browser.field(path).send_keys(str(value))
+    browser.click(browser.find("input[name=audience][value=conditions]"))
+    press(browser, "Send …")
+    browser.wait("12: an audience without a condition is refused, because it would be everyone", lambda: "choose Everyone for all phones" in browser.text())
+    title = lambda: browser.run("return document.querySelector('dialog h2')?.innerText ?? ''")  # noqa: E731
+
+    def confirm(audience, words):
+        number = expected(audience)
+        press(browser, "Send …")
+        browser.wait(f"12: the dialog counts {number} phones for {words}", lambda: f"{words}: {number:,} phones, now" in title())
+        return number
+
+    browser.click(browser.find_text("label", fans))
+    browser.field("audience.tags").send_keys("home-fan")
+    both = confirm({"segments": [fans], "tags": ["home-fan"]}, f"segment {fans} and tag home-fan")
+    check(0 < both < expected({"tags": ["home-fan"]}), f"12: both conditions hold together: {both}")
+    webdriver.ActionChains(browser.driver).send_keys(Keys.ESCAPE).perform()
+    browser.run("document.querySelector('[data-path=\"audience.exclude.tags\"]').closest('details').open = true")
+    browser.field("audience.exclude.tags").send_keys("home-fan, away-fan")
+    check(confirm({"segments": [fans], "tags": ["home-fan"], "exclude": {"tags": ["home-fan", "away-fan"]}},
+                  f"segment {fans} and tag home-fan, without 2 tags (home-fan, away-fan)") == 0, "12: an exclusion wins over a condition")
+    webdriver.ActionChains(browser.driver).send_keys(Keys.ESCAPE).perform()
+    browser.click(browser.find("input[name=audience][value=everyone]"))
+    browser.run("document.querySelector('[data-path=\"audience.exclude.tags\"]').closest('details').open = true")
+    browser.field("audience.exclude.tags").send_keys("home-fan")
+    browser.driver.refresh()
+    browser.wait("12: the draft keeps the exclusion and shows it", lambda: browser.field("audience.exclude.tags").get_attribute("value") == "home-fan" and browser.field("audience.exclude.tags").is_displayed())
+    browser.picture("pages-12-audience")
+    number = confirm({"everyone": True, "exclude": {"tags": ["home-fan"]}}, "everyone, without tag home-fan")
+    browser.wait("12: the send can be confirmed", lambda: browser.find("dialog button[value=yes]").is_enabled())
+    dialog_yes(browser)
+    browser.wait("12: the page of the send names its audience", lambda: "everyone, without tag home-fan" in browser.text())
+    # The phones that only report tokens show nothing.
+    until("the start", lambda: api("GET", f"/v1/groups/{group}")["running"] >= number - WAITING_PHONES > 0)
+    browser.open(f"sends?group={group}")
+    browser.wait("12: the list names the audience", lambda: any("to everyone, without tag home-fan" in row for row in rows(browser)))
+    api("POST", "/v1/sends", {"event": "end", "groupId": group, "dismissalDate": {"offset": 0}})
 
 
 def simulate(method, script=None):

@@ -1,6 +1,8 @@
 """Makes the mistakes of a busy match night in the console, in headless Chromium. None of them may change a lock screen."""
 import base64
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -57,6 +59,14 @@ def shows(name, home, away=0):
     return state["newest"]["contentState"] == {"home": home, "away": away} and state["running"] == state["onNewest"] > 0
 
 
+def on_phones(name):
+    """Returns how many lock screens show which state of a group, as the simulated phones say."""
+    with open(os.environ["LOG"]) as log:
+        control = re.search(r'"control":"([0-9.:]+)"', log.read()).group(1)
+    with urllib.request.urlopen(f"http://{control}/v1/groups/{name}", timeout=10) as answer:
+        return json.load(answer)
+
+
 def dialog(browser):
     return browser.run("return document.querySelector('dialog')?.innerText ?? ''")
 
@@ -96,6 +106,11 @@ def put(browser, path, value):
     until(f"{path} is {value}", is_written)
 
 
+def fill_start(browser):
+    for path, value in [("contentState.home", 0), ("contentState.away", 0), ("attributes.home", "Larks"), ("attributes.away", "Terns")]:
+        put(browser, path, value)
+
+
 def press_send(browser):
     browser.click(browser.find("button[value=send]"))
 
@@ -114,6 +129,11 @@ def step_1_half_filled_times(browser):
     browser.click(browser.find("input[name=when][value=offset]"))
     press_send(browser)
     browser.wait("1: an empty delay is marked at its field", lambda: browser.field("when.offset").get_attribute("aria-invalid") == "true")
+    browser.click(browser.find("input[name=when][value=now]"))
+    browser.run("document.querySelector('form details:last-of-type').open = true")
+    browser.field("staleDate").send_keys("11272029")
+    press_send(browser)
+    browser.wait("1: half a date among the rare fields is marked too", lambda: browser.field("staleDate").get_attribute("aria-invalid") == "true")
     check(dialog(browser) == "" and PROXY.sends() == before, "1: nothing asks for a confirmation, and nothing is sent")
 
 
@@ -144,9 +164,8 @@ def step_2_older_form(browser):
 
 def step_3_trial_of_another_body(browser):
     browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
-    browser.wait("3: an empty start is open", lambda: browser.field("attributes").is_displayed() and browser.field("attributesType").get_attribute("value") == TYPE)
-    put(browser, "contentState", '{"home":0,"away":0}')
-    put(browser, "attributes", '{"home":"Larks","away":"Terns"}')
+    browser.wait("3: an empty start is open", lambda: browser.field("attributes.home").is_displayed() and browser.field("attributesType").get_attribute("value") == TYPE)
+    fill_start(browser)
     put(browser, "groupId", f"friendly-{RUN}")
     put(browser, "alert.title", "Kick-off")
     browser.click(browser.find("button[value=dry]"))
@@ -181,11 +200,19 @@ def step_4_enter(browser):
     browser.wait("4: the dialog is ready again", lambda: is_ready(browser))
     keys(browser, Keys.ENTER, Keys.ENTER)
     check(dialog(browser) == "" and PROXY.sends() == before, "4: Enter, Enter says Not now")
+    browser.open(f"compose?event=end&group={FINAL}&type={TYPE}&at={time.time_ns()}")
+    browser.wait("4: an end is open", lambda: browser.find("input[name=event][value=end]").is_selected() and browser.field("groupId").get_attribute("value") == FINAL)
+    press_send(browser)
+    browser.wait("4: the dialog of an end is ready", lambda: is_ready(browser) and "End" in dialog(browser))
+    check("ended" in browser.find("dialog .phone").text, "4: the dialog of an end shows how an ended activity looks")
+    keys(browser, Keys.ENTER, Keys.ENTER)
+    check(dialog(browser) == "" and PROXY.sends() == before and group(FINAL)["state"] == "live", "4: Enter, Enter says Not now to an end too")
 
 
 def step_5_nothing_reached(browser):
     browser.open(f"compose?event=update&group={UNKNOWN}&type={TYPE}&at={time.time_ns()}")
-    put(browser, "contentState", '{"home":1,"away":0}')
+    put(browser, "contentState.home", 1)
+    put(browser, "contentState.away", 0)
     press_send(browser)
     browser.wait("5: the dialog says that the group is unknown", lambda: f"{UNKNOWN} is unknown" in dialog(browser) and ": 0 phones" in dialog(browser))
     check(not is_ready(browser), "5: a send to an unknown group needs a box")
@@ -313,6 +340,7 @@ def step_9_killed_gateway(browser):
         browser.wait("9: with a killed gateway too, the send is looked up", lambda: "looks up whether it is stored" in dialog(browser))
         PROXY.target, PROXY.fault = first, None
         browser.wait("9: another gateway knows that it was not stored", lambda: "nothing was sent" in browser.text())
+        check(browser.field("contentState.home").get_attribute("value") == "8", "9: the form survives the killed gateway")
         check(PROXY.sends() == before + 1, "9: the console does not send again by itself")
     finally:
         PROXY.target = first
@@ -345,6 +373,22 @@ def step_10_form_survives(browser):
     browser.wait("10: the form survives a new log-in", has_values)
     browser.open("compose")
     browser.wait("10: the page lists the forms that are not sent", lambda: f"update of {SECOND}" in browser.text())
+
+
+def step_10_revoked_key(_):
+    """Revokes the key of a reader who has filled in a form. Another key of the app continues it."""
+    made = api("POST", "/v1/keys", {"role": "send", "name": f"night shift {RUN}"})
+    os.environ["NIGHT"] = made["key"]
+    browser = Browser()
+    browser.log_in("NIGHT")
+    browser.open(f"compose?event=update&group={SECOND}&type={TYPE}&at=revoked")
+    browser.wait("10: the form is filled in", lambda: browser.field("contentState.home").get_attribute("value") != "")
+    put(browser, "alert.title", "Goal of the night shift")
+    api("DELETE", f"/v1/keys/{made['id']}")
+    browser.wait("10: the page says that its key is revoked", lambda: "revoked" in browser.run("return document.body.innerText"))
+    browser.find("input[name=key]").send_keys(os.environ["ADMIN"], Keys.ENTER)
+    browser.wait("10: another key of the app goes on with the form", lambda: browser.field("alert.title").get_attribute("value") == "Goal of the night shift")
+    browser.close()
 
 
 def step_11_compose_update(browser):
@@ -403,28 +447,126 @@ def step_15_weight(browser):
         fresh.close()
     with open(os.environ["LOG"]) as log:
         check("The console is at http" in log.read(), "15: up --demo prints the console's address")
+    for file, address in [("README.md", "http://127.0.0.1:8080/console"), ("deploy/compose/try-it.sh", "$GATEWAY/console"), ("deploy/book/compose.md", "http://localhost:8080/console")]:
+        with open(file) as source:
+            check(address in source.read(), f"15: {file} has the console's address")
+
+
+def card(browser, name):
+    return browser.find_text("article", name)
+
+
+def press_step(browser, name, label):
+    browser.click(card(browser, name).find_element(By.XPATH, f".//button[normalize-space(.)='{label}']"))
+
+
+def at_score(name, home):
+    """Brings a group to a score, and waits until its phones have it."""
+    send("update", name, home)
+    until(f"{name} at {home}:0", lambda: shows(name, home))
+
+
+def step_strangers_task(_):
+    """A stranger with a key sees the card of a match at 1:0 and brings all phones to 2:0."""
+    at_score(FINAL, 1)
+    browser = Browser()
+    browser.log_in("ADMIN")
+    browser.wait("stranger: the card has the score, the teams and the buttons", lambda: "Larks\n1:0\nTerns\nhome +1" in card(browser, FINAL).text)
+    browser.run("""window.inputs = 0; window.began = 0;
+        for (const name of ['pointerdown', 'keydown']) document.addEventListener(name, () => { window.inputs += 1; window.began ||= Date.now(); }, true)""")
+    press_step(browser, FINAL, "home +1")
+    browser.wait("stranger: the change is counted", lambda: is_ready(browser) and f"1:0 → 2:0, {FINAL}, everyone with it: 944 phones, now" in dialog(browser))
+    check("Larks 2 : 0 Terns" in " ".join(browser.find("dialog .activity").text.replace(":", " : ").split()), "stranger: the dialog shows the lock screen at 2:0, with the teams")
+    browser.picture("safety-stranger-dialog")
+    browser.click(browser.find("dialog button[value=yes]"))
+    phones = lambda: next((one["activities"] for one in on_phones(FINAL)["shown"] if one["contentState"] == {"home": 2, "away": 0}), 0)  # noqa: E731
+    until("2:0 on all phones", lambda: phones() == 944)
+    arrived = time.time()
+    inputs, began = browser.run("return [window.inputs, window.began]")
+    seconds = arrived - began / 1000
+    check(inputs <= 3 and seconds < 5, f"stranger: from the card to 944 lock screens at 2:0 in {inputs} inputs and {seconds:.1f} s")
+    check(not browser.errors(), f"stranger: no error in the browser's console {browser.errors()[:3] or ''}")
+    browser.close()
 
 
 def step_match_mode(browser):
     browser.open("")
-    card = lambda: browser.find_text("article", FINAL)  # noqa: E731
-    browser.wait("match: the card has the buttons of the score", lambda: "home +1" in card().text)
-    state = group(FINAL)["newest"]["contentState"]
-    until("all phones", lambda: shows(FINAL, state["home"]))
-    began = time.time()
-    browser.click(card().find_element(By.XPATH, ".//button[normalize-space(.)='home +1']"))
+    browser.wait("match: the card has the buttons of the score", lambda: "home +1" in card(browser, FINAL).text)
+    home = group(FINAL)["newest"]["contentState"]["home"]
+    until("all phones", lambda: shows(FINAL, home))
+    press_step(browser, FINAL, "home +1")
     browser.wait("match: the change is counted", lambda: is_ready(browser))
-    sentence = f"{state['home']}:0 → {state['home'] + 1}:0, {FINAL}, everyone with it: 944 phones, now"
+    sentence = f"{home}:0 → {home + 1}:0, {FINAL}, everyone with it: 944 phones, now"
     check(sentence in dialog(browser), f"match: the dialog says {sentence!r}")
     browser.click(browser.find("dialog button[value=yes]"))
-    until("the goal on all phones", lambda: shows(FINAL, state["home"] + 1))
-    check(time.time() - began < 5, f"match: from the card to 944 phones in two inputs and {time.time() - began:.1f} s")
-    browser.wait("match: the step can be put back", lambda: f"put back {state['home']}:0" in card().text)
+    until("the goal on all phones", lambda: shows(FINAL, home + 1))
+    undo = f"put back {home}:0"
+    browser.wait("match: the step can be put back", lambda: undo in card(browser, FINAL).text)
     browser.picture("safety-match")
-    browser.click(card().find_element(By.CSS_SELECTOR, "button.undo"))
-    browser.wait("match: put back is confirmed with its change", lambda: f"{state['home'] + 1}:0 → {state['home']}:0" in dialog(browser) and is_ready(browser))
+    browser.open("sends")
+    browser.find("tbody tr")
+    browser.open("")
+    browser.driver.refresh()
+    browser.wait("match: it can be put back after another page and a reload too", lambda: undo in card(browser, FINAL).text)
+    browser.click(card(browser, FINAL).find_element(By.CSS_SELECTOR, "button.undo"))
+    browser.wait("match: put back is confirmed with its change", lambda: f"{home + 1}:0 → {home}:0" in dialog(browser) and is_ready(browser))
     browser.click(browser.find("dialog button[value=yes]"))
-    until("the earlier state on all phones", lambda: shows(FINAL, state["home"]))
+    until("the earlier state on all phones", lambda: shows(FINAL, home))
+    browser.wait("match: what was put back cannot be put back again", lambda: "put back" not in card(browser, FINAL).text)
+    open_update(browser, FINAL, home + 2)
+    press_send(browser)
+    browser.wait("match: the dialog counts", lambda: is_ready(browser))
+    browser.click(browser.find("dialog button[value=yes]"))
+    until("the update of the form on all phones", lambda: shows(FINAL, home + 2))
+    browser.open("")
+    browser.wait("match: an update of the form can be put back too", lambda: undo in card(browser, FINAL).text)
+    send("update", FINAL, home + 3)
+    until("the feed's goal on all phones", lambda: shows(FINAL, home + 3))
+    browser.click(card(browser, FINAL).find_element(By.CSS_SELECTOR, "button.undo"))
+    browser.wait("match: put back is refused if another send came in between", lambda: "has a newer state" in dialog(browser))
+    keys(browser, Keys.ESCAPE)
+    check(shows(FINAL, home + 3), "match: the newer state stays on the phones")
+
+
+def tap(browser, selector):
+    """Touches the middle of an element, as a thumb does."""
+    x, y = browser.run("""const box = (typeof arguments[0] === 'string' ? document.querySelector(arguments[0]) : arguments[0]).getBoundingClientRect();
+        return [box.left + box.width / 2, box.top + box.height / 2]""", selector)
+    browser.command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+    browser.command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+
+def step_match_in_one_hand(_):
+    browser = Browser(360, 740, dark=True)
+    browser.command("Emulation.setTouchEmulationEnabled", enabled=True)
+    browser.log_in("ADMIN")
+    home = group(SECOND)["newest"]["contentState"]["home"]
+    browser.wait("one hand: the card has its buttons", lambda: "home +1" in card(browser, SECOND).text)
+    first = browser.run("return document.querySelector('article button.step').getBoundingClientRect().bottom")
+    check(first <= 740, f"one hand: the buttons of the first match are on the screen without scrolling: {first:.0f} px")
+    button = card(browser, SECOND).find_element(By.XPATH, ".//button[normalize-space(.)='home +1']")
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", button)
+    check(browser.run("const box = arguments[0].getBoundingClientRect(); return box.height >= 44 && box.width >= 100", button), "one hand: a button of the score is large enough for a thumb")
+    tap(browser, button)
+    browser.wait("one hand: one tap opens the dialog", lambda: is_ready(browser) and f"{home}:0 → {home + 1}:0, {SECOND}" in dialog(browser))
+    seen = browser.run("""const box = document.querySelector('dialog button[value=yes]').getBoundingClientRect(), drawn = document.querySelector('dialog .activity').getBoundingClientRect();
+        return [box.bottom <= innerHeight && box.top > innerHeight * 0.6 && box.height >= 44, drawn.top >= 0 && drawn.bottom <= box.top]""")
+    check(seen == [True, True], f"one hand: the preview is on the screen, and the button that sends lies under the thumb: {seen}")
+    shot = browser.command("Page.captureScreenshot")
+    with open(f"{PICTURES}/safety-one-hand.png", "wb") as file:
+        file.write(base64.b64decode(shot["data"]))
+    tap(browser, "dialog button[value=yes]")
+    until("the goal by thumb", lambda: shows(SECOND, home + 1))
+    browser.wait("one hand: the step can be put back", lambda: f"put back {home}:0" in card(browser, SECOND).text)
+    browser.picture("safety-one-hand-now")
+    undo = card(browser, SECOND).find_element(By.CSS_SELECTOR, "button.undo")
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", undo)
+    tap(browser, undo)
+    browser.wait("one hand: put back opens its dialog", lambda: is_ready(browser) and f"{home + 1}:0 → {home}:0" in dialog(browser))
+    tap(browser, "dialog button[value=yes]")
+    until("the earlier state by thumb", lambda: shows(SECOND, home))
+    check(True, "one hand: taps alone bring a goal to all phones and put it back")
+    browser.close()
 
 
 def step_match_by_keyboard(browser):
@@ -449,12 +591,26 @@ def tab_until(browser, script, limit=60):
     raise TimeoutError(script)
 
 
+LAYOUT = {"contentStateSchema": {"home": "int", "away": "int", "minute": "int", "kickOff": "date.unixSeconds?", "phase": "string?"},
+          "attributesSchema": {"cup": "string", "homeName": "string", "awayName": "string"},
+          "layout": {"title": "cup", "sides": [{"score": "home", "name": "homeName"}, {"score": "away", "name": "awayName"}], "progress": {"field": "minute", "end": 90},
+                     "countdown": "kickOff", "lines": ["phase"], "steps": [{"label": "no goal", "field": "home", "add": -1}]}}
+
+
 def step_preview(browser):
-    PROXY.canned[f"/v1/activity-types/{TYPE}"] = {"name": TYPE, "contentStateSchema": {"home": "int", "away": "int", "minute": "int", "kickOff": "date.unixSeconds?", "phase": "string?"},
-        "attributesSchema": {"cup": "string", "homeName": "string", "awayName": "string"},
-        "layout": {"title": "cup", "sides": [{"score": "home", "name": "homeName"}, {"score": "away", "name": "awayName"}], "progress": {"field": "minute", "end": 90},
-                   "countdown": "kickOff", "lines": ["phase"], "steps": [{"label": "no goal", "field": "home", "add": -1}]}}
+    path = f"/v1/activity-types/{TYPE}"
+    before = api("GET", path)
+    api("PUT", path, LAYOUT)
+    try:
+        layout_of_type(browser)
+    finally:
+        api("PUT", path, {name: value for name, value in before.items() if name not in ("name", "v", "app")})
+        browser.driver.refresh()
+
+
+def layout_of_type(browser):
     browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.driver.refresh()
     browser.wait("preview: the form has the fields of the schema", lambda: browser.field("attributes.cup").is_displayed())
     for path, value in [("attributes.cup", "Cup final"), ("attributes.homeName", "Larks"), ("attributes.awayName", "Terns"), ("contentState.home", 2), ("contentState.away", 1),
                         ("contentState.minute", 45), ("contentState.phase", "half time")]:
@@ -465,11 +621,26 @@ def step_preview(browser):
     islands = browser.run("return [...document.querySelectorAll('.island')].map((one) => one.innerText.replace(/\\s+/g, ' ').trim())")
     check(islands == ["2 1", "2:1", "Larks 2:1 Terns"], f"preview: the Dynamic Island is compact, minimal and expanded: {islands}")
     browser.picture("safety-preview")
+    browser.run("const field = document.querySelector('[data-path=\"contentState.kickOff\"]'); field.value = '2099-01-01T00:00'; field.dispatchEvent(new Event('input', {bubbles: true}))")
+    browser.wait("preview: a countdown runs to a date of the state", lambda: re.search(r"\d+:\d\d:\d\d", browser.find(".phone .countdown").text) is not None)
+    browser.run("const field = document.querySelector('[data-path=staleDate]'); field.value = '2020-01-01T00:00'; field.dispatchEvent(new Event('input', {bubbles: true}))")
+    browser.wait("preview: an outdated activity looks so", lambda: "outdated" in drawn() and browser.find(".phone .activity.over").is_displayed())
+    browser.click(browser.find("input[name=event][value=end]"))
+    browser.wait("preview: an ended activity looks so", lambda: "ended" in drawn() and browser.find(".phone .activity.over").is_displayed())
     browser.open("")
     browser.driver.refresh()
-    browser.wait("preview: the card has the buttons of the layout", lambda: "no goal" in browser.find_text("article", FINAL).text)
-    del PROXY.canned[f"/v1/activity-types/{TYPE}"]
-    browser.driver.refresh()
+    browser.wait("preview: the card has the buttons of the layout", lambda: "no goal" in card(browser, FINAL).text)
+
+
+def step_demonstration_layout(browser):
+    name = next(one["groupId"] for one in api("GET", "/v1/groups?state=live&limit=100")["items"] if re.fullmatch(r"match-\d+", one["groupId"]))
+    browser.open("")
+    browser.wait("demonstration: the card names the teams", lambda: "Larks" in card(browser, name).text and "Terns" in card(browser, name).text)
+    browser.open(f"compose?event=update&group={name}&type={TYPE}&at={time.time_ns()}")
+    browser.wait("demonstration: the preview has the competition, the teams, the minute and the phase",
+                 lambda: "Cup final now Larks" in " ".join(browser.find(".phone").text.split()) and "1st half" in browser.find(".phone").text
+                 and browser.run("return document.querySelector('.phone progress').value") == 23)
+    browser.picture("safety-demonstration")
 
 
 def step_13_small_screen(_):

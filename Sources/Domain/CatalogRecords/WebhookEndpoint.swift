@@ -144,6 +144,15 @@ package struct WebhookEndpoint: JSONRecord, Hashable {
     }
 }
 
+extension WebhookEndpoint {
+    /// The beginning of the consumer groups of all endpoints, without the prefix of the installation.
+    package static let consumerGroupPrefix = "webhooks/"
+
+    /// The consumer group of the endpoint, without the prefix of the installation. An endpoint that is deleted and created
+    /// again has another group, so it does not receive events from before its creation.
+    package var consumerGroup: String { "\(Self.consumerGroupPrefix)\(app)/\(name)/\(createdAt)" }
+}
+
 extension WebhookEndpoint.Replay {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.field("requestedAt", requestedAt)

@@ -4,7 +4,7 @@ package import Payloads
 /// The content, the audience and the author of a send in a few bytes, for lists of sends. Each verdict of the planner
 /// has one (`ProgressRecord.PlannerPart`).
 package struct SendOutline: Sendable, Hashable {
-    /// The limit of the content in bytes. A longer content is left out.
+    /// The limit of the content in bytes, and of the attributes. Longer ones are left out.
     package static let contentBytesMax = 512
     /// The limit of the names of an audience. The outline counts the others.
     package static let namesMax = 3
@@ -23,6 +23,8 @@ package struct SendOutline: Sendable, Hashable {
 
     package var event: PushEvent
     package var contentState: RawJSON?
+    /// The attributes of a start, such as the names of two teams.
+    package var attributes: RawJSON?
     package var audience: OutlinedAudience
     /// The id of the API key, or the name of the operator.
     package var author: String?
@@ -30,6 +32,7 @@ package struct SendOutline: Sendable, Hashable {
     package init(of send: Send) {
         event = send.content.event
         contentState = send.content.contentState.flatMap { $0.count <= Self.contentBytesMax ? $0 : nil }
+        attributes = send.content.attributes.flatMap { $0.count <= Self.contentBytesMax ? $0 : nil }
         audience = OutlinedAudience(of: send.audience)
         author = send.author
     }
@@ -38,6 +41,7 @@ package struct SendOutline: Sendable, Hashable {
     package func write(to writer: inout JSONWriter) {
         writer.field("event", event.rawValue)
         writer.field("contentState", contentState)
+        writer.field("attributes", attributes)
         writer.name("audience")
         writer.beginObject()
         writer.field("kind", audience.kind.rawValue)
@@ -50,6 +54,7 @@ package struct SendOutline: Sendable, Hashable {
     init(from object: JSONObject) {
         event = object["event"].choice(of: PushEvent.self) ?? .update
         contentState = object["contentState"].optional?.rawJSON()
+        attributes = object["attributes"].optional?.rawJSON()
         let audience = object["audience"].object()
         self.audience = OutlinedAudience(
             kind: audience["kind"].choice(of: OutlinedAudience.Kind.self) ?? .group,

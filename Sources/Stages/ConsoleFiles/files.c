@@ -12,6 +12,12 @@ static const unsigned char app_js[] = {
 static const unsigned char apppage_js[] = {
 #embed "web/apppage.js"
 };
+static const unsigned char audiencepart_js[] = {
+#embed "web/audiencepart.js"
+};
+static const unsigned char audiencewords_js[] = {
+#embed "web/audiencewords.js"
+};
 static const unsigned char audit_js[] = {
 #embed "web/audit.js"
 };
@@ -65,6 +71,9 @@ static const unsigned char format_js[] = {
 };
 static const unsigned char formparts_js[] = {
 #embed "web/formparts.js"
+};
+static const unsigned char groupattributes_js[] = {
+#embed "web/groupattributes.js"
 };
 static const unsigned char groups_js[] = {
 #embed "web/groups.js"
@@ -131,6 +140,9 @@ static const unsigned char preview_js[] = {
 };
 static const unsigned char problems_js[] = {
 #embed "web/problems.js"
+};
+static const unsigned char putback_js[] = {
+#embed "web/putback.js"
 };
 static const unsigned char report_js[] = {
 #embed "web/report.js"
@@ -214,6 +226,8 @@ const struct console_file console_files[] = {
     FILE("api.js", api_js),
     FILE("app.js", app_js),
     FILE("apppage.js", apppage_js),
+    FILE("audiencepart.js", audiencepart_js),
+    FILE("audiencewords.js", audiencewords_js),
     FILE("audit.js", audit_js),
     FILE("away.js", away_js),
     FILE("charts.js", charts_js),
@@ -232,6 +246,7 @@ const struct console_file console_files[] = {
     FILE("form.js", form_js),
     FILE("format.js", format_js),
     FILE("formparts.js", formparts_js),
+    FILE("groupattributes.js", groupattributes_js),
     FILE("groups.js", groups_js),
     FILE("groupstate.js", groupstate_js),
     FILE("groupwatch.js", groupwatch_js),
@@ -254,6 +269,7 @@ const struct console_file console_files[] = {
     FILE("poll.js", poll_js),
     FILE("preview.js", preview_js),
     FILE("problems.js", problems_js),
+    FILE("putback.js", putback_js),
     FILE("report.js", report_js),
     FILE("router.js", router_js),
     FILE("schedules.js", schedules_js),

@@ -2,6 +2,7 @@ internal import APNsSimulator
 internal import Catalog
 internal import CatalogRecords
 internal import Identifiers
+internal import JSON
 internal import Kafka
 internal import Telemetry
 internal import Topics
@@ -17,15 +18,24 @@ struct DemonstrationApp {
 
     static let id = "demo"
     static let bundleID = "com.example.scores"
+    /// The type of a match: what phones can decode, and how the console draws it.
     static let activityType: ActivityType = {
-        var type = ActivityType(name: "MatchAttributes")
-        var layout = ActivityLayout()
-        layout.sides = [.init(score: "home", name: "home"), .init(score: "away", name: "away")]
-        layout.steps = [
-            .init(label: "home +1", field: "home", addend: 1),
-            .init(label: "away +1", field: "away", addend: 1),
-        ]
-        type.layout = layout
+        let json = #"""
+            {
+              "name": "MatchAttributes",
+              "attributesSchema": {"home": "string", "away": "string", "competition": "string?"},
+              "contentStateSchema": {"home": "int", "away": "int", "minute": "int?", "phase": "string?"},
+              "layout": {
+                "title": "competition",
+                "sides": [{"score": "home", "name": "home"}, {"score": "away", "name": "away"}],
+                "progress": {"field": "minute", "end": 90},
+                "lines": ["phase"],
+                "steps": [{"label": "home +1", "field": "home", "add": 1}, {"label": "away +1", "field": "away", "add": 1}]
+              }
+            }
+            """#
+        guard let type = try? JSONReader().read(Array(json.utf8), decode: { ActivityType(from: $0.object()) })
+        else { preconditionFailure("the demonstration's activity type is valid") }
         return type
     }()
     static let phoneCount = 1_000

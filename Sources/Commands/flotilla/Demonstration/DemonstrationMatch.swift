@@ -6,15 +6,15 @@ struct DemonstrationMatch {
     let group: String
 
     /// The content state 0:0.
-    static let kickOffState = contentState(home: 0)
+    static let kickOffState = contentState(home: 0, minute: 1)
     /// The content state 1:0.
-    static let goalState = contentState(home: 1)
+    static let goalState = contentState(home: 1, minute: 23)
 
     /// Returns a start for everyone. A dry run counts the phones that it would reach.
     func start(isDryRun: Bool = false) -> String {
         """
         {"event":"start","groupId":"\(group)","audience":"everyone",\(isDryRun ? #""dryRun":true,"# : "")\
-        "attributesType":"\(DemonstrationApp.activityType.name)","attributes":{"home":"Larks","away":"Terns"},\
+        "attributesType":"\(DemonstrationApp.activityType.name)","attributes":{"home":"Larks","away":"Terns","competition":"Cup final"},\
         "contentState":\(Self.kickOffState),"alert":{"title":"Kick-off","body":"Larks against Terns"}}
         """
     }
@@ -24,5 +24,7 @@ struct DemonstrationMatch {
         #"{"event":"update","groupId":"\#(group)","contentState":\#(Self.goalState)}"#
     }
 
-    private static func contentState(home: Int) -> String { #"{"home":\#(home),"away":0}"# }
+    private static func contentState(home: Int, minute: Int) -> String {
+        #"{"home":\#(home),"away":0,"minute":\#(minute),"phase":"1st half"}"#
+    }
 }

@@ -16,13 +16,13 @@ function sizeBar(size, isExact) {
     [h("span", h("b", isExact ? bytes(size) : `about ${bytes(size)}`), ` of ${count(payloadBytesMax)}`), isTooLarge && h("b", "too large")]);
 }
 
-/** @param at `{form, body, trial}`. `body` is undefined if the form has a value that cannot be sent. */
-export function composeAside(place, { form, body, trial }) {
+/** @param at `{form, body, trial, attributes}`. `body` is undefined if the form has a value that cannot be sent. */
+export function composeAside(place, { form, body, trial, attributes }) {
   const exact = trial?.accepted?.bytes;
   show(place,
     trial && card("Trial", null, h("div.in.trial", trialResult(trial))),
     card("On the phone", "a preview", h("div.in", body
-      ? preview({ layout: form.layout, event: body.event, alert: body.alert, state: body.contentState ?? form.basis?.state, attributes: body.attributes, title: body.attributesType, staleDate: body.staleDate })
+      ? preview({ layout: form.layout, event: body.event, alert: body.alert, state: body.contentState ?? form.basis?.state, attributes, title: body.attributesType, staleDate: body.staleDate })
       : h("p.note", "The form has a value that cannot be sent."))),
     card("Size", null, h("div.in", sizeBar(exact ?? (body && payloadBytes(body)), exact !== undefined))));
 }

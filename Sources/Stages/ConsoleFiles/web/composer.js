@@ -19,6 +19,9 @@ import { otherForms } from "./unsent.js";
 import { saveDefinition } from "./definitions.js";
 import { isSameBody, Trial } from "./trial.js";
 import { composeAside } from "./composeaside.js";
+import { attributesOf } from "./groupattributes.js";
+import { addressOf } from "./match.js";
+import { keepState } from "./putback.js";
 
 const retryMilliseconds = 2000;
 
@@ -124,7 +127,18 @@ export class Composer {
     this.#body = body;
     this.#keep.hidden = this.#form.event !== "start";
     if (isByReader) this.#save();
-    composeAside(this.#aside, { form: this.#form, body, trial: this.#trial });
+    this.#drawAside();
+  }
+
+  #drawAside() {
+    if (this.#form) composeAside(this.#aside, { form: this.#form, body: this.#body, trial: this.#trial, attributes: this.#attributes });
+  }
+
+  /** A start has its own attributes. An update is shown with those of its group. */
+  get #attributes() {
+    if (this.#form.event === "start") return this.#form.attributes;
+    const { basis } = this.#form;
+    return basis?.isKnown ? attributesOf({ groupId: basis.id, startedAt: basis.startedAt }, () => this.#drawAside()) : undefined;
   }
 
   #save(fields = {}) {
@@ -145,9 +159,9 @@ export class Composer {
   async #tryOut() {
     this.#trial?.stop();
     const body = this.#form.body();
-    const trial = this.#trial = new Trial(body, () => { if (trial === this.#trial) composeAside(this.#aside, { form: this.#form, body: this.#body, trial }); });
+    const trial = this.#trial = new Trial(body, () => { if (trial === this.#trial) this.#drawAside(); });
     await trial.start();
-    composeAside(this.#aside, { form: this.#form, body, trial });
+    this.#drawAside();
     this.#aside.querySelector(".trial")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -156,10 +170,10 @@ export class Composer {
     const body = this.#form.body();
     const key = this.#key;
     const verb = body.when !== undefined ? "Schedule" : "Send";
-    const dialog = new SendDialog({ body, key, verb, layout: this.#form.layout, attributes: this.#form.attributes, basis: this.#form.event === "start" ? null : this.#form.basis,
+    const dialog = new SendDialog({ body, key, verb, layout: this.#form.layout, attributes: this.#attributes, basis: this.#form.event === "start" ? null : this.#form.basis,
       onAttempt: () => this.#save({ pending: { body, key, at: Date.now() } }) });
     const result = await dialog.open();
-    if (result.accepted) return this.#sent(result.accepted);
+    if (result.accepted) return this.#sent(result.accepted, body);
     if (result.notStored) return this.#notStored();
     if (result.newest) return this.#rebase(result.newest, result.isTaken === true);
     if (result.refused) { this.#save({ pending: undefined }); throw result.refused; }
@@ -168,7 +182,13 @@ export class Composer {
     if (pending) await this.#lookUpPending(pending);
   }
 
-  #sent(accepted) {
+  #sent(accepted, body) {
+    const { basis } = this.#form;
+    const isWholeGroup = body.audience === undefined || body.audience === "group";
+    // The live card of the group then offers to put the state back.
+    if (body.event === "update" && body.when === undefined && isWholeGroup && basis?.isKnown) {
+      keepState(addressOf({ groupId: body.groupId }), { before: basis.state, after: body.contentState, version: accepted.version });
+    }
     discardDraft(this.#address);
     this.#form = null;
     location.hash = toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId);
@@ -186,7 +206,7 @@ export class Composer {
     this.#isLookingUp = true;
     try {
       const found = await lookUp(body, key, { say, signal: this.signal.signal });
-      if (found) this.#sent(found);
+      if (found) this.#sent(found, body);
       else this.#notStored();
     } catch (error) { if (!this.signal.signal.aborted) this.#refuse(error); } finally { this.#isLookingUp = false; }
   }

@@ -1,5 +1,5 @@
-// The parts of the form of a send: the audience, the time, and the rare fields. A part draws its fields for an event and
-// adds their values to the body.
+// The parts of the form of a send: the time and the rare fields. A part draws its fields for an event and adds their values
+// to the body. `audiencepart.js` has the audience.
 
 import { h } from "./h.js";
 import { choice, field, select } from "./parts.js";
@@ -11,61 +11,6 @@ export function textField(label, path, { rows, hint, ...attributes } = {}) {
     ? h("textarea", { rows, spellcheck: "false", ...attributes })
     : h("input", { type: "text", spellcheck: "false", ...attributes });
   return { input, element: field(label, input, { path, hint }) };
-}
-
-const names = (text) => text.split(/[\n,]/).map((name) => name.trim()).filter(Boolean);
-
-/** The audience of a send. */
-export class AudiencePart {
-  element = h("div.stack");
-  #segments; #kind; #changed; #names = null; #boxes = [];
-
-  constructor(segments, changed) {
-    this.#segments = segments;
-    this.#changed = changed;
-  }
-
-  draw(event) {
-    const kinds = event === "start"
-      ? [["everyone", "Everyone"], ["segments", "Segments"], ["tags", "Tags"], ["users", "Users"]]
-      : [["group", "The group"], ["users", "Users"], ["activities", "Activities"]];
-    this.#kind = kinds[0][0];
-    const inner = h("div.stack");
-    this.element.replaceChildren(choice("Audience", "audience", kinds, this.#kind, (kind) => {
-      this.#kind = kind;
-      this.#drawKind(inner);
-      this.#changed();
-    }), inner);
-    this.#drawKind(inner);
-  }
-
-  #drawKind(place) {
-    this.#boxes = [];
-    this.#names = null;
-    if (this.#kind === "segments") return place.replaceChildren(this.#segmentFields());
-    if (["tags", "users", "activities"].includes(this.#kind)) {
-      const label = { tags: "Tags", users: "User ids", activities: "Activity ids" }[this.#kind];
-      const made = textField(label, `audience.${this.#kind}`, { rows: 3, hint: "One per line or separated by commas; at most 10,000." });
-      this.#names = made.input;
-      return place.replaceChildren(made.element);
-    }
-    const hint = { group: "All phones with an activity of the group.", everyone: "All phones of the app with a start token." }[this.#kind];
-    place.replaceChildren(h("p.note", hint));
-  }
-
-  #segmentFields() {
-    this.#boxes = this.#segments.map((name) => h("input", { type: "checkbox", value: name, name: `segment ${name}` }));
-    return h("fieldset.field", { "data-path": "audience.segments" }, h("legend.label", "Segments"),
-      this.#boxes.length ? h("div.checks", this.#boxes.map((box) => h("label.check", box, box.value)))
-        : h("p.hint", "The app has no segments. The page Segments creates one."));
-  }
-
-  /** The audience of the body. An empty list is refused by the server. */
-  read() {
-    if (this.#kind === "everyone" || this.#kind === "group") return this.#kind;
-    if (this.#kind === "segments") return { segments: this.#boxes.filter(({ checked }) => checked).map(({ value }) => value) };
-    return { [this.#kind]: names(this.#names.value) };
-  }
 }
 
 /** The time of a send. A half-filled time is refused, because it would otherwise mean "now". */

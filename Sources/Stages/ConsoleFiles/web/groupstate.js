@@ -12,7 +12,7 @@ export async function groupState(id, signal) {
     const group = await get(`/v1/groups/${segment(id)}`, signal);
     const { newest } = group;
     return {
-      id, isKnown: isReal(group), isEnded: group.state === "ended", type: group.attributesType,
+      id, isKnown: isReal(group), isEnded: group.state === "ended", type: group.attributesType, startedAt: group.startedAt,
       sendId: newest?.sendId, version: newest?.version, state: newest?.contentState, acceptedAt: newest?.acceptedAt,
     };
   } catch (error) {

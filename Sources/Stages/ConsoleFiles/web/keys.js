@@ -36,14 +36,23 @@ function page(place) {
         { title: "State", cell: stateOf },
         { title: "Created", kind: "time", cell: ({ createdAt }) => moment(createdAt) },
         { title: "Ends", kind: "time", cell: ({ expiresAt }) => moment(expiresAt) },
-        { title: "", spoken: "Actions", cell: (key) => !isOver(key) && h("button.small.danger", { type: "button", "aria-label": `Revoke ${key.name ?? key.id}`, onclick: () => revoke(key) }, "Revoke") },
+        { title: "", spoken: "Actions", cell: (key) => { const [word, act] = isOver(key) ? ["Delete", remove] : ["Revoke", revoke];
+          return h("button.small.danger", { type: "button", "aria-label": `${word} ${key.name ?? key.id}`, onclick: () => act(key) }, word); } },
       ], items, ({ id }) => id) : empty("No keys", "Programs and people show a key with each call.")));
     } catch (error) { show(list, notice("bad", coded(what(error)))); }
   }
 
   async function revoke(key) {
     const own = key.id === session.keyId ? " It is the key of this session, so you are logged out." : "";
-    if (!await confirm(`Revoke ${key.name ?? key.id}?`, [h("p", `Calls with this key are refused within a second.${own} A revoked key cannot come back.`)], "Revoke", "danger")) return;
+    if (await confirm(`Revoke ${key.name ?? key.id}?`, [h("p", `Calls with this key are refused within a second.${own} A revoked key cannot come back.`)], "Revoke", "danger")) await end(key);
+  }
+
+  async function remove(key) {
+    if (await confirm(`Delete ${key.name ?? key.id}?`, [h("p", "The key is invalid already. Its name and its times are no longer listed. The audit keeps them.")], "Delete", "danger")) await end(key);
+  }
+
+  /** Revokes a valid key, and deletes an invalid one. */
+  async function end(key) {
     try {
       await call("DELETE", `/v1/keys/${segment(key.id)}`);
       look();

@@ -62,6 +62,16 @@ export function scoreOf(layout, state) {
   return scores.length === 2 && scores.every((value) => value !== undefined && value !== null) ? scores.join(":") : undefined;
 }
 
+/** The name of a side: the attribute of the layout or of a similar name, if it is a text. */
+function sideName({ name, score }, attributes) {
+  const words = score.replace(/(Score|Goals|Points)$/, "");
+  const found = [name, score, `${words}Name`, words].map((key) => attributes?.[key]).find((value) => typeof value === "string" && value);
+  return found ?? fieldWords(score);
+}
+
+/** The names of the sides, from the attributes of a start. */
+export const sideNames = (layout, attributes) => layout.sides.map((side) => sideName(side, attributes));
+
 /** A state in one line: its score, otherwise its first values. */
 export function stateWords(layout, state) {
   if (state === undefined || state === null) return "nothing";

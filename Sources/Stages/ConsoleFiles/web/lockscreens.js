@@ -5,7 +5,8 @@ import { h } from "./h.js";
 import { card, dated } from "./parts.js";
 import { to } from "./router.js";
 import { preview } from "./preview.js";
-import { layoutFor } from "./typelayouts.js";
+import { attributesOf } from "./groupattributes.js";
+import { hasSharedGroups, layoutFor } from "./typelayouts.js";
 import { plain, whyKinds } from "./words.js";
 
 const screensMax = 8;
@@ -13,8 +14,9 @@ const screensMax = 8;
 function screen({ activityId, attributesType, groupId, newest, version, why }) {
   const isBehind = version !== newest.version;
   const kind = whyKinds[why?.code] ?? "";
+  const attributes = hasSharedGroups(attributesType) ? attributesOf({ groupId }) : undefined;
   return h("figure.screen", { "data-key": activityId },
-    preview({ layout: layoutFor(attributesType, newest.contentState), event: newest.event, state: newest.contentState, title: attributesType ?? "" }),
+    preview({ layout: layoutFor(attributesType, newest.contentState), event: newest.event, state: newest.contentState, attributes, title: attributesType ?? "" }),
     h("figcaption",
       h("strong", groupId ? h("a", { href: to("groups", groupId) }, groupId) : activityId),
       h("p", isBehind ? "It should look like this; the phone may show an older state." : "APNs accepted this state for it."),

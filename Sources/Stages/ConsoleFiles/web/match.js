@@ -1,4 +1,4 @@
-// The buttons of a live card: one step of the score, and "put back" for a minute after it.
+// The buttons of a live card: one step of the score, and "put back" for a minute after an update.
 
 import { h } from "./h.js";
 import { discardDraft, drafts, saveDraft } from "./drafts.js";
@@ -6,16 +6,17 @@ import { freshKey, lookUp } from "./deliver.js";
 import { stateWords, steps } from "./layout.js";
 import { SendDialog } from "./senddialog.js";
 import { layoutFor } from "./typelayouts.js";
+import { attributesOf } from "./groupattributes.js";
+import { forgetState, keepState, keptState } from "./putback.js";
 
-const undoMilliseconds = 60_000;
-const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
+/** The address of the drafts of a card. Also its name among the states that can be put back. */
+export const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
 
 /** The layout of a live group. */
 export const layoutOfGroup = (group) => layoutFor(group.attributesType, group.newest?.contentState);
 
-/** The sends of this page that can be put back, by group. */
+/** The sends of live cards. */
 export class Match {
-  #undo = new Map();
   #changed; #say; #signal;
 
   /** @param on `{changed, say, signal}`. `say` shows the outcome of a send: kind and text. */
@@ -25,21 +26,20 @@ export class Match {
     this.#say = say;
   }
 
-  /** The buttons of a group's card. */
-  buttons(group) {
+  /** The buttons of a card: one for each step of the score. Null if the group has none. */
+  steps(group) {
     const state = group.newest?.contentState;
-    const layout = layoutOfGroup(group);
     if (state === undefined) return null;
-    const undo = this.#undo.get(addressOf(group));
-    const left = undo ? Math.ceil((undo.until - Date.now()) / 1000) : 0;
-    const made = steps(layout, state);
-    if (!made.length && left <= 0) return null;
-    return h("div.match",
-      made.map(({ label, change }) =>
-        h("button.step", { type: "button", onclick: () => this.#send(group, change(), this.#basis(group)) }, label)),
-      // The place stays free, so that nothing moves when the button comes.
-      left <= 0 ? h("span.undo") : h("button.step.undo", { type: "button", onclick: () => this.#putBack(group, undo) },
-        `put back ${stateWords(layout, undo.before)}`, h("small", `${left} s`)));
+    const made = steps(layoutOfGroup(group), state);
+    return made.length > 0 && h("div.match", made.map(({ label, change }) =>
+      h("button.step", { type: "button", onclick: () => this.#send(group, change(), this.#basis(group)) }, label)));
+  }
+
+  /** The button that sends the state before the last update, for a minute. Null if there is none. */
+  putBack(group) {
+    const kept = keptState(addressOf(group));
+    return kept && h("button.undo", { type: "button", onclick: () => this.#putBack(group, kept) },
+      `put back ${stateWords(layoutOfGroup(group), kept.before)}`, h("small", `${Math.ceil((kept.until - Date.now()) / 1000)} s`));
   }
 
   #basis({ groupId, newest }) { return { id: groupId, sendId: newest.sendId, version: newest.version, state: newest.contentState }; }
@@ -54,7 +54,7 @@ export class Match {
     const key = freshKey();
     const body = { event: "update", groupId: group.groupId, attributesType: group.attributesType,
       audience: group.userId ? { users: [group.userId] } : "group", contentState: state };
-    const dialog = new SendDialog({ body, key, verb: "Send", layout: layoutOfGroup(group), basis,
+    const dialog = new SendDialog({ body, key, verb: "Send", layout: layoutOfGroup(group), attributes: attributesOf(group), basis,
       onAttempt: () => saveDraft(address, { pending: { body, key } }) });
     const { accepted, refused, notStored, newest } = await dialog.open();
     if (accepted) this.#sent(address, { body, isUndo, before: basis.state, accepted });
@@ -66,8 +66,8 @@ export class Match {
   }
 
   #sent(address, { body, isUndo, before, accepted: { sendId, version } }) {
-    if (isUndo) this.#undo.delete(address);
-    else this.#undo.set(address, { before, after: body.contentState, version, until: Date.now() + undoMilliseconds });
+    if (isUndo) forgetState(address);
+    else keepState(address, { before, after: body.contentState, version });
     this.#say("good", `Sent to ${body.groupId}.`, sendId);
     this.#changed();
   }

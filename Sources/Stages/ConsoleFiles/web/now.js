@@ -11,7 +11,8 @@ import { count, share } from "./format.js";
 import { to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { freshnessBar, isReal } from "./groupstate.js";
-import { stateWords } from "./layout.js";
+import { scoreOf, sideNames, stateWords } from "./layout.js";
+import { attributesOf } from "./groupattributes.js";
 import { stateTag } from "./groups.js";
 import { BehindSince, troubles } from "./troubles.js";
 import { pushRate, recentCounts } from "./series.js";
@@ -35,6 +36,16 @@ class CardOrder {
   }
 }
 
+/** The state of a card: the score between the names of its sides, or its first values. */
+function scoreLine(group) {
+  const state = group.newest.contentState;
+  const layout = layoutOfGroup(group);
+  const score = scoreOf(layout, state);
+  if (score === undefined) return h("p.score", stateWords(layout, state));
+  const [left, right] = sideNames(layout, attributesOf(group));
+  return h("p.score", h("span.team-name", left), h("strong", score), h("span.team-name", right));
+}
+
 function groupCard(group, match) {
   const { newest } = group;
   const mayAct = may("send") && group.state === "live";
@@ -43,17 +54,18 @@ function groupCard(group, match) {
     h("header",
       h("h2", h("a", { href: toAsking({ user: group.userId }, "groups", group.groupId) }, group.groupId)),
       stateTag(group)),
-    newest?.contentState !== undefined && h("p.score", stateWords(layoutOfGroup(group), newest.contentState)),
-    newest?.contentState !== undefined && h("details", h("summary", "Whole state"), h("pre.state", JSON.stringify(newest.contentState, null, 1))),
+    newest?.contentState !== undefined && scoreLine(group),
+    mayAct && isReal(group) && match.steps(group),
     freshnessBar(group),
     h("p.note",
       group.attributesType ? `${group.attributesType} · ` : "",
       newest ? `${newest.event} ` : "", "sent ", moment(group.lastAt),
       group.waitingSendId ? " · another send is waiting" : ""),
-    mayAct && isReal(group) && match.buttons(group),
-    mayAct && h("div",
-      h("a.button.small", { href: address("update") }, "Update"), " ",
-      h("a.button.small", { href: address("end") }, "End")));
+    mayAct && h("div.acts",
+      h("a.button", { href: address("update") }, "Update"),
+      h("a.button", { href: address("end") }, "End"),
+      isReal(group) && match.putBack(group)),
+    newest?.contentState !== undefined && h("details", h("summary", "Whole state"), h("pre.state", JSON.stringify(newest.contentState, null, 1))));
 }
 
 /** Returns the earlier answer if an optional part of this page fails. */

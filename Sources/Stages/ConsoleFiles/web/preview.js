@@ -2,22 +2,16 @@
 // shows the content, and not the app's own design.
 
 import { h } from "./h.js";
-import { fieldWords, scoreOf, shortText } from "./layout.js";
+import { fieldWords, scoreOf, shortText, sideNames } from "./layout.js";
 
 const linesMax = 4;
+const today = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
 
 /** A value of the state by its field, as text. */
 const textOf = (state, name) => {
   const value = name === undefined ? undefined : state?.[name];
   return value === undefined || value === null || value === "" ? undefined : shortText(value);
 };
-
-/** The name of a side: the attribute of the layout or of a similar name, if it is a text. */
-function sideName({ name, score }, attributes) {
-  const words = score.replace(/(Score|Goals|Points)$/, "");
-  const found = [name, score, `${words}Name`, words].map((key) => attributes?.[key]).find((value) => typeof value === "string" && value);
-  return found ?? fieldWords(score);
-}
 
 /** The time of a field, from the kind in the schema. Without a kind, from the size of the number. */
 function timeOf(value, kind) {
@@ -51,10 +45,14 @@ function otherLines(layout, state, attributes) {
   return [...own, ...lines].filter(([, text]) => text !== undefined);
 }
 
+/** A side with its first letter as a badge. The badge is drawn by the style, because it says nothing new. */
+const side = (kind, name) => h(`span.team.${kind}`, { "data-initial": [...name][0]?.toUpperCase() ?? "" }, name);
+
 function board(layout, state, attributes) {
   if (!layout.sides.length) return null;
-  const [left, right] = layout.sides.map((side) => ({ name: sideName(side, attributes), score: textOf(state, side.score) ?? "–" }));
-  return h("div.board", h("span.team", left.name), h("span.score", left.score, h("i", ":"), right.score), h("span.team.right", right.name));
+  const [left, right] = sideNames(layout, attributes);
+  const [home, away] = layout.sides.map(({ score }) => textOf(state, score) ?? "–");
+  return h("div.board", side("left", left), h("span.score", home, h("i", ":"), away), side("right", right));
 }
 
 function activity({ layout, event, state, attributes, title, isStale }) {
@@ -90,9 +88,10 @@ function islands({ layout, state, attributes }) {
 export function preview({ layout, event, alert, state, attributes, title = "", staleDate }) {
   const now = new Date();
   const isStale = staleDate !== undefined && staleDate * 1000 <= now.getTime();
-  const said = [alert?.title, alert?.body, scoreOf(layout, state), ...otherLines(layout, state, attributes).map((line) => line.join(" "))];
+  const said = [alert?.title, alert?.body, layout.sides.length ? sideNames(layout, attributes).join(" – ") : "", scoreOf(layout, state),
+    ...otherLines(layout, state, attributes).map((line) => line.join(" "))];
   return h("div.phone", { role: "img", "aria-label": `Preview of a lock screen: ${said.filter(Boolean).join(", ")}` },
-    h("div.clock", `${now.getHours()}:${String(now.getMinutes()).padStart(2, "0")}`),
+    h("div.clock", h("small", today.format(now)), `${now.getHours()}:${String(now.getMinutes()).padStart(2, "0")}`),
     alert && (alert.title || alert.body) && h("div.alert", h("strong", alert.title), h("span", alert.body)),
     activity({ layout, event, state, attributes, title, isStale }),
     islands({ layout, state, attributes }));

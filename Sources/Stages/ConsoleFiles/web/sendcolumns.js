@@ -3,25 +3,11 @@
 import { h } from "./h.js";
 import { moment } from "./parts.js";
 import { bar } from "./charts.js";
-import { count, counted } from "./format.js";
+import { storedAudience } from "./audiencewords.js";
+import { count } from "./format.js";
 import { toAsking } from "./router.js";
 import { layoutOf, schemaOfState, stateWords } from "./layout.js";
 import { reportParts, targets, verdictTag } from "./report.js";
-import { plain } from "./words.js";
-
-const nouns = { segments: "segment", tags: "tag", users: "user", activities: "activity" };
-const many = { activity: "activities" };
-
-/** The audience of a stored send in words. The server keeps its first names and their number. */
-export function storedAudience({ audience, event }) {
-  if (!audience) return undefined;
-  const { kind, names = [], count: number = names.length } = audience;
-  if (kind === "everyone") return "everyone";
-  if (kind === "group") return event === "start" ? "everyone" : "the group";
-  const one = nouns[kind];
-  if (!one) return `${plain(kind)}: ${names.join(", ")}${number > names.length ? " …" : ""}`;
-  return number === 1 ? `${one} ${names[0]}` : `${counted(number, one, many[one])}: ${names.join(", ")}${number > names.length ? " …" : ""}`;
-}
 
 /** An id of a request is long, and its beginning tells requests apart. The page of the send has the whole id. */
 const shortID = (id) => (id.length > 12 ? `${id.slice(0, 12)}…` : id);

@@ -3,7 +3,8 @@
 import { h } from "./h.js";
 import { get, segment } from "./api.js";
 import { card, choice } from "./parts.js";
-import { AudiencePart, RarePart, textField, TimePart } from "./formparts.js";
+import { AudiencePart } from "./audiencepart.js";
+import { RarePart, textField, TimePart } from "./formparts.js";
 import { valueForm } from "./form.js";
 import { layoutOf, schemaOfState } from "./layout.js";
 import { groupState } from "./groupstate.js";
@@ -170,6 +171,7 @@ export class SendForm {
     if (state) this.#state.write(state);
     if (attributes) this.#attributes.write(attributes);
     putRawValues(this.element, raw, false);
+    this.#audience.reveal();
     this.#filled = filled;
   }
 }

@@ -10,7 +10,8 @@ import { count, counted } from "./format.js";
 import { ask, to } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { environments, failures, leftOut, sendBar, sendFigures, sendFunnel, systems, verdictTag } from "./report.js";
-import { sendColumns, storedAudience } from "./sendcolumns.js";
+import { sendColumns } from "./sendcolumns.js";
+import { storedAudience } from "./audiencewords.js";
 import { FailedPhones } from "./failedphones.js";
 import { outcomeOf } from "./outcome.js";
 

@@ -1,19 +1,9 @@
 // The sentence of a send, and the doubts that a reader must confirm.
 
+import { audienceWords } from "./audiencewords.js";
 import { counted, span, time } from "./format.js";
 import { changeWords } from "./difference.js";
 import { stateWords } from "./layout.js";
-
-const listed = (names) => names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-
-/** The audience in words. */
-export function audienceWords({ event, audience }) {
-  if (audience === undefined || audience === "group") return event === "start" ? "everyone" : "everyone with it";
-  if (audience === "everyone") return "everyone";
-  const [kind, names] = Object.entries(audience)[0];
-  const one = { segments: "segment", tags: "tag", users: "user", activities: "activity" }[kind];
-  return names.length === 1 ? `${one} ${names[0]}` : `${counted(names.length, one, kind)} (${listed(names)})`;
-}
 
 /** The time of a send in words. */
 export function timeWords(when) {

@@ -18,7 +18,7 @@ const sumOf = (items, name) => items.reduce((sum, one) => sum + (one[name] ?? 0)
 /** The choice of the time and the charts. Its `took` shows an answer for the last 15 minutes that the page has anyway. */
 export class SeriesCard {
   element = h("div.stack");
-  #range = "15m"; #answer = null; #stop = () => {}; #charts = h("div.columns");
+  #range = "15m"; #answer = null; #stop = () => {}; #charts = h("div.charts");
 
   constructor() {
     this.element.append(choice("Charts", "series-range", Object.entries(ranges).map(([key, [text]]) => [key, text]), this.#range, (range) => {

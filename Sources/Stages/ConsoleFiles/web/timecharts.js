@@ -5,7 +5,7 @@ import { h, s } from "./h.js";
 import { Patterns, ticks } from "./charts.js";
 import { count, time } from "./format.js";
 
-const [width, height, left, right, top, bottom] = [560, 150, 48, 10, 8, 22];
+const [width, height, left, right, top, bottom] = [330, 130, 46, 8, 8, 22];
 const labels = 4;
 
 const clock = (at) => time(at).slice(-8, -3);

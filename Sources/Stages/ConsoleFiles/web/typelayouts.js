@@ -16,6 +16,12 @@ function typeOf(name) {
   return types.get(key);
 }
 
+/** Whether each group of a type is known to belong to all its users. False until the type is read. */
+export const hasSharedGroups = (typeName) => {
+  const type = typeName ? typeOf(typeName) : null;
+  return !!type && type.private !== true;
+};
+
 /** The layout of a state of an activity type. Until the type is read, the state suggests one. */
 export function layoutFor(typeName, state) {
   const type = typeName ? typeOf(typeName) : null;

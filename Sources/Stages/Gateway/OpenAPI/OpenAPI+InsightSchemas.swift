@@ -25,6 +25,7 @@ extension OpenAPI {
         ##"""
         "event":{"enum":["start","update","end"]},
         "contentState":{"type":"object","description":"Omitted if it has more than 512 bytes."},
+        "attributes":{"type":"object","description":"The attributes of a start. Omitted if they have more than 512 bytes."},
         "audience":{
           "type":"object",
           "required":["kind"],

@@ -18,10 +18,15 @@ final class ConsumerLagMonitor: Sendable {
 
     private let reader: LoopOwned<ConsumerLagReader>
 
-    /// - Parameter prefix: The prefix of this installation's topics and groups.
-    init(settings: KafkaSettings, prefix: String, log: Log) throws {
+    /// - Parameters:
+    ///   - prefix: The prefix of this installation's topics and groups.
+    ///   - isInUse: Whether a group, without the prefix, still has a reader. The cluster keeps the positions of a deleted
+    ///     webhook for days, and its lag would grow.
+    init(
+        settings: KafkaSettings, prefix: String, isInUse: @escaping @Sendable (String) -> Bool, log: Log
+    ) throws {
         reader = try LoopOwned(thread: "insight-fleet") { _ in
-            ConsumerLagReader(settings, prefix: prefix, log: log)
+            ConsumerLagReader(settings, prefix: prefix, isInUse: isInUse, log: log)
         }
     }
 
@@ -44,15 +49,17 @@ private final class ConsumerLagReader {
 
     private let settings: KafkaSettings
     private let prefix: String
+    private let isInUse: (String) -> Bool
     private let log: Log
     // The clients. Nil before the first read and after a failure.
     private var admin: AdminClient?
     private var unreadReader: UnreadRecordReader?
     private var cached: (lags: [TopicLag], at: Instant)?
 
-    init(_ settings: KafkaSettings, prefix: String, log: Log) {
+    init(_ settings: KafkaSettings, prefix: String, isInUse: @escaping (String) -> Bool, log: Log) {
         self.settings = settings
         self.prefix = prefix
+        self.isInUse = isInUse
         self.log = log
     }
 
@@ -79,7 +86,10 @@ private final class ConsumerLagReader {
         }
         let unreadReader = try unreadReader ?? UnreadRecordReader(settings: settings, log: log)
         self.unreadReader = unreadReader
-        let groups = try admin.groupNames().filter { $0.hasPrefix(prefix) }.sorted().map { group in
+        let names = try admin.groupNames().filter {
+            $0.hasPrefix(prefix) && isInUse(String($0.dropFirst(prefix.count)))
+        }
+        let groups = try names.sorted().map { group in
             (group, try admin.lagOfConsumedPartitions(by: group, among: partitions))
         }
         let unread = try unreadReader.readOldest(of: groups.flatMap { $0.1 })

@@ -1,10 +1,12 @@
-/// The share of phones with the newest state of their groups, once a minute, for the apps of a process. An insight
-/// process keeps it in memory from its start on.
+/// The share of phones with the newest state of their groups, once a minute, for the apps of a process. `FreshnessLog`
+/// keeps it in memory and in a file.
 struct FreshnessHistory {
     /// The apps with a history. Further ones have none.
     static let appsMax = 100
     /// The samples of an app. The oldest ones are dropped.
     static let samplesMax = 1500
+    /// The time that the samples of an app cover.
+    static let ageMaxMilliseconds = Int64(samplesMax) * 60_000
 
     /// The phones of an app's live groups at one time.
     struct Sample: Sendable, Hashable {
@@ -16,6 +18,13 @@ struct FreshnessHistory {
         var onNewest: Int
     }
 
+    /// The groups that a sample shows as behind for the first time, and those that are no longer behind.
+    struct BehindChange: Sendable, Hashable {
+        /// The time of the sample, by group.
+        var begun: [String: Int64] = [:]
+        var over: Set<String> = []
+    }
+
     private struct AppHistory {
         var samples: [Sample] = []
         /// The time since which a group has phones without its newest state, by group.
@@ -24,37 +33,62 @@ struct FreshnessHistory {
 
     private var apps: [String: AppHistory] = [:]
 
-    /// Adds a sample.
+    init() {}
+
+    /// Makes a history of stored rows, in any order.
+    init(samples: [String: [Sample]], behindSince: [String: [String: Int64]]) {
+        for (app, stored) in samples.sorted(by: { $0.key < $1.key }).prefix(Self.appsMax) {
+            apps[app] = AppHistory(
+                samples: Array(stored.sorted { $0.at < $1.at }.suffix(Self.samplesMax)),
+                behindSince: behindSince[app] ?? [:])
+        }
+    }
+
+    /// Adds a sample. Returns the change of the groups that are behind, or nil if there is no room for the app.
     ///
     /// - Parameter groupsBehind: The groups of which many phones do not have the newest state.
-    mutating func add(_ sample: Sample, of app: String, groupsBehind: Set<String>) {
-        guard apps[app] != nil || apps.count < Self.appsMax else { return }
+    @discardableResult mutating func add(
+        _ sample: Sample, of app: String, groupsBehind: Set<String>
+    ) -> BehindChange? {
+        guard apps[app] != nil || apps.count < Self.appsMax else { return nil }
         var history = apps[app] ?? AppHistory()
         history.samples.append(sample)
         if history.samples.count > Self.samplesMax { history.samples.removeFirst() }
-        let since = history.behindSince
-        history.behindSince = [:]
-        for group in groupsBehind { history.behindSince[group] = since[group] ?? sample.at }
+        var change = BehindChange()
+        change.over = Set(history.behindSince.keys).subtracting(groupsBehind)
+        for group in groupsBehind where history.behindSince[group] == nil { change.begun[group] = sample.at }
+        for group in change.over { history.behindSince[group] = nil }
+        history.behindSince.merge(change.begun) { known, _ in known }
         apps[app] = history
+        return change
     }
 
-    /// Forgets the apps that no longer exist.
-    mutating func keep(onlyApps ids: Set<String>) { apps = apps.filter { ids.contains($0.key) } }
+    /// Forgets the apps that no longer exist. Returns them.
+    @discardableResult mutating func keep(onlyApps ids: Set<String>) -> [String] {
+        let forgotten = apps.keys.filter { !ids.contains($0) }
+        for app in forgotten { apps[app] = nil }
+        return forgotten
+    }
 
-    /// Returns the samples of a time, joined by the beginning of their period.
-    func samples(
-        of app: String, in times: Range<Int64>, periodMilliseconds: Int64
-    ) -> [Int64: Sample] {
-        var periods: [Int64: Sample] = [:]
-        for sample in apps[app]?.samples ?? [] where times.contains(sample.at) {
-            let at = sample.at / periodMilliseconds * periodMilliseconds
-            var period = periods[at] ?? Sample(at: at, running: 0, onNewest: 0)
-            period.running += sample.running
-            period.onNewest += sample.onNewest
-            periods[at] = period
-        }
-        return periods
+    /// Returns the samples of a time, the oldest first.
+    func samples(of app: String, in times: Range<Int64>) -> [Sample] {
+        (apps[app]?.samples ?? []).filter { times.contains($0.at) }
     }
 
     func behindSince(of app: String) -> [String: Int64] { apps[app]?.behindSince ?? [:] }
+}
+
+extension [FreshnessHistory.Sample] {
+    /// Returns the samples joined by the beginning of their period. Two processes that sample the same phones do not change
+    /// the share.
+    func joined(periodMilliseconds: Int64) -> [Int64: FreshnessHistory.Sample] {
+        var periods: [Int64: FreshnessHistory.Sample] = [:]
+        for sample in self {
+            let at = sample.at / periodMilliseconds * periodMilliseconds
+            periods[at, default: FreshnessHistory.Sample(at: at, running: 0, onNewest: 0)].running +=
+                sample.running
+            periods[at]?.onNewest += sample.onNewest
+        }
+        return periods
+    }
 }

@@ -23,6 +23,13 @@ extension QueryHandler {
         }
     }
 
+    /// Returns the samples of all processes that answer. A process that was away has a gap, which another one may fill.
+    func freshnessOfAllProcesses(of app: String, in times: Range<Int64>) async -> QueryResult.Freshness {
+        var query = LaneQuery(.freshness, app: app)
+        (query.from, query.to) = (max(0, times.lowerBound), times.upperBound)
+        return await fanOut.run(query).freshness
+    }
+
     /// Adds a sample, unless lanes do not answer. A part of the phones would look like a loss of freshness.
     func addFreshnessSample(of app: String, now: Int64 = WallTime.now().milliseconds) async {
         var handler = self

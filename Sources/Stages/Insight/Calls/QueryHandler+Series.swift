@@ -30,9 +30,8 @@ extension QueryHandler {
         let periods = try await periods(of: call.app, resolution: window.resolution, in: times)
         let lastHour = try await self.periods(
             of: call.app, resolution: .minute, in: now - Self.hourMilliseconds..<now + 1)
-        let history = freshness.current
-        let samples = history.samples(
-            of: call.app, in: times, periodMilliseconds: window.freshnessMilliseconds)
+        let history = await freshnessOfAllProcesses(of: call.app, in: times)
+        let samples = history.samples.joined(periodMilliseconds: window.freshnessMilliseconds)
         return objectResponse(from: [periods, lastHour]) { writer in
             writer.field("range", window.rawValue)
             writer.field("from", times.lowerBound)
@@ -47,8 +46,7 @@ extension QueryHandler {
                     sample.running > 0 ? Double(sample.onNewest) / Double(sample.running) : nil)
             }
             Self.writeFailures(of: lastHour.periods, to: &writer)
-            let behind = history.behindSince(of: call.app).sorted { $0.key < $1.key }
-            writer.objects("behind", of: behind) { entry, writer in
+            writer.objects("behind", of: history.behindSince.sorted { $0.key < $1.key }) { entry, writer in
                 writer.field("groupId", entry.key)
                 writer.field("since", entry.value)
             }

@@ -1,4 +1,5 @@
 internal import Catalog
+internal import CatalogRecords
 internal import Cryptography
 internal import HTTPServer
 internal import Identifiers
@@ -33,12 +34,12 @@ final class QueryServer: Sendable {
 
     init(
         settings: InsightSettings, in environment: StageEnvironment, openLanes: OpenLanes,
-        context: ServiceContext
+        freshness: FreshnessLog, context: ServiceContext
     ) throws {
         let kafka = environment.cluster.settings
         let layout = environment.layout
         let processName = environment.identity(of: InsightService.name)
-        let localLanes = try LaneReaders(openLanes: openLanes, lanes: layout.lanes)
+        let localLanes = try LaneReaders(openLanes: openLanes, lanes: layout.lanes, freshness: freshness)
         self.localLanes = localLanes
         queryClient = try LoopOwned(thread: "insight-answers") {
             let topic = layout.name(of: .members)
@@ -53,10 +54,12 @@ final class QueryServer: Sendable {
                 timeoutMilliseconds: settings.queryMilliseconds, owner: $0)
         }
         let fanOut = QueryFanOut(client: queryClient, localLanes: localLanes)
-        lagMonitor = try ConsumerLagMonitor(settings: kafka, prefix: layout.prefix, log: context.log)
+        lagMonitor = try ConsumerLagMonitor(
+            settings: kafka, prefix: layout.prefix,
+            isInUse: { Self.isInUse(group: $0, in: environment.catalog) }, log: context.log)
         let secret = Hex.text(of: Random.bytes(count: Self.secretBytes))
         handler = QueryHandler(
-            fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: FreshnessLog())
+            fanOut: fanOut, lanes: layout.lanes, lagMonitor: lagMonitor, freshness: freshness)
         var limits = HTTPLimits()
         limits.answerMilliseconds = Self.answerMilliseconds
         let credentials = try Self.makeCredentials(for: settings)
@@ -77,6 +80,12 @@ final class QueryServer: Sendable {
         member.certificate = credentials?.authority
         self.member = member
         openLanes.onChange { [weak self] in self?.announce(lanes: openLanes) }
+    }
+
+    /// Whether a consumer group belongs to a stage or to a webhook that exists.
+    static func isInUse(group: String, in catalog: CatalogSnapshot?) -> Bool {
+        guard group.hasPrefix(WebhookEndpoint.consumerGroupPrefix), let catalog else { return true }
+        return catalog.webhooks.values.contains { $0.values.contains { $0.consumerGroup == group } }
     }
 
     /// Makes a certificate for the address at which other processes reach this one. Callers find it in `members`, where the
@@ -156,7 +165,10 @@ final class QueryServer: Sendable {
         await server.stop(by: deadline)
         await queryClient.stop { $0.stop() }
         // The threads may still read, so the caller's thread must not wait for them.
-        await Task.detached { [localLanes] in localLanes.stop() }.value
+        await Task.detached { [localLanes, handler] in
+            localLanes.stop()
+            handler.freshness.close()
+        }.value
         lagMonitor.stop()
     }
 }

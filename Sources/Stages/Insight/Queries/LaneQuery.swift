@@ -22,6 +22,8 @@ struct LaneQuery: JSONRecord, Hashable {
         case failures
         /// The periods of the app's series with the resolution in `code`.
         case series
+        /// The samples of the freshness of phones. Each process answers for itself, whatever lanes it has.
+        case freshness
         /// Groups by their newest send.
         case groupList
         /// The rows of the named groups, and the rows of `user` in them.
@@ -54,7 +56,7 @@ struct LaneQuery: JSONRecord, Hashable {
             switch self {
             case .sendList, .failures, .groupList, .userList, .installationList, .events, .audit, .auditSends:
                 true
-            case .sends, .groups, .running, .people, .erasures, .pushes, .counts, .taps, .series:
+            case .sends, .groups, .running, .people, .erasures, .pushes, .counts, .taps, .series, .freshness:
                 false
             }
         }

@@ -16,6 +16,7 @@ final class LaneReader {
 
     private let openLanes: OpenLanes
     private let laneCount: Int
+    private let freshness: FreshnessLog
     /// The limits of a query and of an answer between processes.
     static let jsonLimits = JSONLimits(bytesMax: HTTPResponseParser.memberBodyBytesMax, keysMax: 4_000_000)
     let reader = JSONReader(limits: LaneReader.jsonLimits)
@@ -24,9 +25,10 @@ final class LaneReader {
     private var eventReaders: [Int32: EventReader] = [:]
 
     /// - Parameter lanes: The number of all lanes.
-    init(openLanes: OpenLanes, lanes: Int) {
+    init(openLanes: OpenLanes, lanes: Int, freshness: FreshnessLog) {
         self.openLanes = openLanes
         self.laneCount = lanes
+        self.freshness = freshness
     }
 
     /// Returns the rows of all open lanes. A lane that cannot be read now is missing from the result's `lanes`.
@@ -51,6 +53,12 @@ final class LaneReader {
             result.asOf = lane.asOf
             joined.merge(result)
         }
+        if query.kind == .freshness {
+            let history = freshness.current
+            joined.freshness.samples = history.samples(
+                of: query.app, in: query.from..<max(query.from, query.to))
+            joined.freshness.behindSince = history.behindSince(of: query.app)
+        }
         if query.kind.isList { joined.keepFirst(query.limit, isOldestFirst: query.isOldestFirst) }
         return joined
     }
@@ -72,6 +80,7 @@ final class LaneReader {
                 try budget.spendRow()
                 if period.at >= query.from, period.at < query.to { result.periods.append(period) }
             }
+        case .freshness: break
         case .groupList: try listGroups(query, in: lane, into: &result)
         case .groups: try findGroups(query, in: lane, into: &result)
         case .running:

@@ -7,13 +7,13 @@ final class LaneReaders: Sendable {
     private let threads: FairThreads<LaneReader>
 
     /// - Parameter lanes: The number of all lanes.
-    init(openLanes: OpenLanes, lanes: Int) throws {
+    init(openLanes: OpenLanes, lanes: Int, freshness: FreshnessLog) throws {
         self.openLanes = openLanes
         threads = FairThreads(
             name: "insight-read", threads: QueryLimits.threads,
             limits: .init(
                 waitingPerCallerMax: QueryLimits.waitingPerCallerMax, waitingMax: QueryLimits.waitingMax)
-        ) { _ in LaneReader(openLanes: openLanes, lanes: lanes) }
+        ) { _ in LaneReader(openLanes: openLanes, lanes: lanes, freshness: freshness) }
     }
 
     /// The lanes that are open in this process.

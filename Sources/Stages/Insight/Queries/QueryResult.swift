@@ -46,6 +46,18 @@ struct QueryResult: JSONRecord, Hashable {
         var lastReportAt: Int64?
     }
 
+    /// The freshness of phones, as processes have sampled it.
+    struct Freshness: Sendable, Hashable {
+        var samples: [FreshnessHistory.Sample] = []
+        /// The time since which a group is behind, by group.
+        var behindSince: [String: Int64] = [:]
+
+        mutating func merge(_ other: Freshness) {
+            samples += other.samples
+            behindSince.merge(other.behindSince, uniquingKeysWith: min)
+        }
+    }
+
     /// The lanes that answered.
     var lanes: [Int] = []
     /// The time up to which the slowest lane has read, in milliseconds since 1970.
@@ -59,6 +71,7 @@ struct QueryResult: JSONRecord, Hashable {
     var failures: [ListEntry<TimelinePush>] = []
     /// One period for each beginning.
     var periods: [PeriodTally] = []
+    var freshness = Freshness()
     /// The number of running activities, by group.
     var running: [String: Int] = [:]
     var installations: [Installation] = []
@@ -92,6 +105,7 @@ struct QueryResult: JSONRecord, Hashable {
             mergeUsers()
         }
         mergePeriods(of: other)
+        freshness.merge(other.freshness)
         lanes += other.lanes
         asOf = min(asOf, other.asOf)
         tallies += other.tallies
@@ -214,6 +228,15 @@ struct QueryResult: JSONRecord, Hashable {
             writer.endObject()
         }
         writer.objects("periods", of: periods) { $0.write(to: &$1) }
+        writer.objects("freshness", of: freshness.samples) { sample, writer in
+            writer.field("at", sample.at)
+            writer.field("running", sample.running)
+            writer.field("onNewest", sample.onNewest)
+        }
+        writer.objects("behind", of: freshness.behindSince.sorted { $0.key < $1.key }) { entry, writer in
+            writer.field("group", entry.key)
+            writer.field("since", entry.value)
+        }
         writer.objects("running", of: running.sorted { $0.key < $1.key }) { entry, writer in
             writer.field("group", entry.key)
             writer.field("count", entry.value)
@@ -281,6 +304,16 @@ struct QueryResult: JSONRecord, Hashable {
                     position: $0["place"].listPosition(), value: TimelinePush(from: $0["push"].object()))
             }) ?? []
         periods = (record["periods"].optional?.objects { PeriodTally(from: $0) }) ?? []
+        // A process of an older version answers without the two lists.
+        freshness.samples =
+            record["freshness"].optional?.objects {
+                FreshnessHistory.Sample(
+                    at: $0["at"].timeMilliseconds(), running: $0["running"].int(),
+                    onNewest: $0["onNewest"].int())
+            } ?? []
+        let behind =
+            record["behind"].optional?.objects { ($0["group"].name(), $0["since"].timeMilliseconds()) } ?? []
+        for (group, since) in behind { freshness.behindSince[group] = since }
         for (group, count) in record["running"].objects(read: { ($0["group"].name(), $0["count"].int()) }) {
             running[group] = count
         }

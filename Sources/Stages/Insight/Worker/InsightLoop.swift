@@ -76,7 +76,8 @@ final class InsightLoop: ThreadLoop {
 
     init(
         settings: InsightSettings, in environment: StageEnvironment, state: LoopState, log: Log,
-        metrics: Metrics, openLanes: OpenLanes, onStep: @escaping (InsightStep) -> Void
+        metrics: Metrics, openLanes: OpenLanes, freshness: FreshnessLog,
+        onStep: @escaping (InsightStep) -> Void
     ) throws {
         self.settings = settings
         self.state = state
@@ -105,6 +106,10 @@ final class InsightLoop: ThreadLoop {
             throw StageFailure.client("the cluster did not return its id; check kafka.brokers")
         }
         self.cluster = cluster
+        let (directory, boot) = (directory, boot)
+        freshness.open { () throws(StoreError) in
+            try FreshnessFile(directory: directory + "/freshness", cluster: cluster, boot: boot)
+        }
     }
 
     /// Runs until the process asks it to stop or an error ends it.

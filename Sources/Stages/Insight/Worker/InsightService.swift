@@ -44,14 +44,15 @@ package final class InsightService: Stage {
         let (settings, environment, onStep) = (settings, environment, onStep)
         AllocatorSettings.keepFreedMemory(mappedBytes: Self.mappedBytes)
         let openLanes = OpenLanes()
+        let freshness = FreshnessLog(log: context.log)
         let server = try QueryServer(
-            settings: settings, in: environment, openLanes: openLanes, context: context)
+            settings: settings, in: environment, openLanes: openLanes, freshness: freshness, context: context)
         do {
             try await thread.start(in: context) { state in
                 try InsightLoop(
                     settings: settings, in: environment, state: state, log: context.log,
                     metrics: context.metrics,
-                    openLanes: openLanes, onStep: onStep)
+                    openLanes: openLanes, freshness: freshness, onStep: onStep)
             }
         } catch {
             await server.stop(by: .now())

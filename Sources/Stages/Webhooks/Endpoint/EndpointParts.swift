@@ -19,19 +19,13 @@ struct EndpointParts: Sendable {
     let report: EndpointReport
     let onStep: @Sendable (WebhooksStep) -> Void
 
-    /// The consumer group of an endpoint, without the prefix. An endpoint that is deleted and created again has another
-    /// group, so it does not receive events from before its creation.
-    static func group(of endpoint: WebhookEndpoint) -> String {
-        "webhooks/\(endpoint.app)/\(endpoint.name)/\(endpoint.createdAt)"
-    }
-
     /// The options of the endpoint's consumer.
     var consumerOptions: ConsumerOptions {
         let layout = environment.layout
         let topics = WebhookSource.sources(of: endpoint.types).map { layout.name(of: $0.topic) }
         var options = ConsumerOptions(
             membership: .group(
-                layout.prefix + Self.group(of: endpoint), instanceID: nil, topics: topics))
+                layout.prefix + endpoint.consumerGroup, instanceID: nil, topics: topics))
         options.sessionMilliseconds = settings.sessionMilliseconds
         options.prefetchKibibytesMax = WebhooksSettings.prefetchKibibytes
         options.fetchKibibytesMax = WebhooksSettings.prefetchKibibytes

@@ -38,7 +38,7 @@ final class QueryServer: Sendable {
         let kafka = environment.cluster.settings
         let layout = environment.layout
         let processName = environment.identity(of: InsightService.name)
-        let localLanes = try LaneReaders(openLanes: openLanes, lanes: layout.lanes)
+        let localLanes = try LaneReaders(openLanes: openLanes, laneCount: layout.lanes)
         self.localLanes = localLanes
         queryClient = try LoopOwned(thread: "insight-answers") {
             let topic = layout.name(of: .members)

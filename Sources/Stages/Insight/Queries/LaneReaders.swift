@@ -6,14 +6,14 @@ final class LaneReaders: Sendable {
     private let openLanes: OpenLanes
     private let threads: FairThreads<LaneReader>
 
-    /// - Parameter lanes: The number of all lanes.
-    init(openLanes: OpenLanes, lanes: Int) throws {
+    /// - Parameter laneCount: The number of all lanes.
+    init(openLanes: OpenLanes, laneCount: Int) throws {
         self.openLanes = openLanes
         threads = FairThreads(
             name: "insight-read", threads: QueryLimits.threads,
             limits: .init(
                 waitingPerCallerMax: QueryLimits.waitingPerCallerMax, waitingMax: QueryLimits.waitingMax)
-        ) { _ in LaneReader(openLanes: openLanes, lanes: lanes) }
+        ) { _ in LaneReader(openLanes: openLanes, laneCount: laneCount) }
     }
 
     /// The lanes that are open in this process.

@@ -113,13 +113,13 @@ struct UserProofSettingsTests {
         let installation = "i1"
         #expect(try problems(with: expiring(1_800_000_001, installation: installation)) == [])
         let expired = try problems(with: expiring(1_800_000_000, installation: installation))
-        #expect(expired == [UserProofCheck.expiredMessage])
+        #expect(expired == [UserProofCheck.ProofVerdict.expired.problem?.message])
         let foreign = try problems(with: expiring(1_800_000_001, installation: "other"))
-        #expect(foreign == [UserProofCheck.otherInstallationMessage])
+        #expect(foreign == [UserProofCheck.ProofVerdict.ofOtherInstallation.problem?.message])
         let simple = proof(of: "ann", by: "s1")
-        #expect(try problems(with: simple) == [UserProofCheck.withoutExpiryMessage])
+        #expect(try problems(with: simple) == [UserProofCheck.ProofVerdict.withoutExpiry.problem?.message])
         #expect(try problems(with: simple, as: .send) == [])
-        #expect(try problems(with: nil) == [UserProofCheck.missingMessage])
+        #expect(try problems(with: nil) == [UserProofCheck.ProofVerdict.missing.problem?.message])
         let good = expiring(1_800_000_001, installation: installation)
         let forgeries = [
             expiring(1_800_000_001, installation: installation, user: "bob"),
@@ -128,7 +128,9 @@ struct UserProofSettingsTests {
             String(good.dropFirst()), "." + good, "9999999999999" + good.dropFirst(10),
         ]
         for forgery in forgeries {
-            #expect(try problems(with: forgery) == [UserProofCheck.wrongMessage], "\(forgery)")
+            #expect(
+                try problems(with: forgery) == [UserProofCheck.ProofVerdict.wrong.problem?.message],
+                "\(forgery)")
         }
     }
 

@@ -70,11 +70,29 @@ final class FilledLane {
         openLanes.add(OpenLane(files: files))
     }
 
+    /// Writes rows of a topic, and opens the lane for queries.
+    func fill(_ topic: InsightTopic, table: RowTable, with rows: borrowing RowBatch) throws {
+        let lane = OpenLane(files: files)
+        guard let file = lane.rowEnvironments[topic] else { preconditionFailure("\(topic) has no rows") }
+        try file.write { transaction throws(StoreError) in
+            try transaction.apply(rows, to: file.table(named: table.rawValue))
+        }
+        openLanes.add(lane)
+    }
+
+    /// Writes rows of receipts, which may be damaged.
+    func write(_ rows: borrowing RowBatch, toReceipts table: ReceiptTable) throws {
+        let file = files.receiptFile.environment
+        try file.write { transaction throws(StoreError) in
+            try transaction.apply(rows, to: file.table(named: table.rawValue))
+        }
+    }
+
     /// The number of rows about the series of all apps.
     var seriesRowCount: Int { get throws { try files.receiptFile.rowCount(of: .series) } }
 
     let freshness = FreshnessLog()
-    var reader: LaneReader { LaneReader(openLanes: openLanes, lanes: 1, freshness: freshness) }
+    var reader: LaneReader { LaneReader(openLanes: openLanes, laneCount: 1, freshness: freshness) }
 
     deinit { try? files.close() }
 }

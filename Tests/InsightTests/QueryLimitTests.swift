@@ -60,7 +60,7 @@ struct QueryLimitTests {
             guard let hour = result.cutHour else { break }
             query.from = hour * EventCounts.hourMilliseconds
         }
-        #expect(counts.count == 600 && Set(counts.compactMap(\.group)).count == 600 && pages > 10)
+        #expect(counts.count == 600 && Set(counts.compactMap(\.key.group)).count == 600 && pages > 10)
     }
 
     @Test func `hourly totals do not read the groups`() throws {
@@ -98,7 +98,7 @@ struct QueryLimitTests {
     @Test func `the slow queries of one key do not delay the queries of another`() async throws {
         let lane = try FilledLane()
         try lane.fill(events: 60_000, spacing: 40_000) { Self.event($0, groups: 30_000) }
-        let readers = try LaneReaders(openLanes: lane.openLanes, lanes: 1, freshness: lane.freshness)
+        let readers = try LaneReaders(openLanes: lane.openLanes, laneCount: 1, freshness: lane.freshness)
         var (slow, all) = (LaneQuery(.events, app: "shop"), LaneQuery(.counts, app: "shop"))
         (slow.type, slow.to, slow.caller) = ("none", FilledLane.start * 2, "shop/busy")
         (all.names, all.to, all.caller) = (["code", "type", "group"], FilledLane.start * 2, "shop/busy")

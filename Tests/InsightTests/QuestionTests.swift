@@ -31,7 +31,7 @@ struct QuestionTests {
         result.erasures = ["u:ann": 12]
         result.taps = [1, 0, 4]
         result.eventCounts = [
-            .init(hour: 5, code: "tap", type: nil, group: "match", user: "ann", count: 6)
+            .init(key: .init(hour: 5, code: "tap", type: nil, group: "match", user: "ann"), count: 6)
         ]
         result.users = [
             ListEntry(
@@ -114,12 +114,12 @@ struct QuestionTests {
         systems.add(2, on: 18)
         tally.countJobs(SendTally.JobOutcome(outcome: .accepted), systems: systems, at: receipt.writtenAt)
         var result = QueryResult()
-        result.tallies = ["s1", "s1.c1", "s1.undo", "s11.c1"].map {
+        result.tallies = ["s1", "s1.c1", "s1.undo", "s1.undo.c2", "s1.c1.undo", "s11.c1"].map {
             QueryResult.EnvironmentTally(send: $0, environment: .production, tally: tally)
         }
         let summary = SendSummary(id: "s1", results: result)
         #expect(summary.report.total?.count(of: .accepted) == 2)
-        #expect(summary.repetitions.mapValues { $0.total?.count(of: .accepted) } == ["s1.c1": 2])
+        #expect(summary.resends.mapValues { $0.total?.count(of: .accepted) } == ["s1.c1": 2])
     }
 
     @Test(arguments: ["", "x", "-1.", "1.!", "99999999999999999999."])

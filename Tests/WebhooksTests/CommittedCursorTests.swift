@@ -11,7 +11,11 @@ struct CommittedCursorTests {
         #expect(CommittedCursor(next: 1042, metadata: cursor.metadata) == cursor)
     }
 
-    @Test(arguments: ["", "x", "w2 0 1:1", "w1", "w1 0 x", "w1 0 -1:0"])
+    @Test(arguments: [
+        "", "x", "w2 0 1:1", "w1", "w1 0 x", "w1 0 -1:0",
+        // Twice the largest number: their sum is no offset.
+        "w1 0 1y2p0ij32e8e7:0 1y2p0ij32e8e7:0",
+    ])
     func `metadata of another form has no open events`(_ metadata: String) {
         #expect(CommittedCursor(next: 7, metadata: metadata).openOffsets.isEmpty)
     }

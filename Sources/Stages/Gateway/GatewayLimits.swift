@@ -47,6 +47,8 @@ package struct GatewayLimits: Sendable {
     package static let deadLetterCallsPerAppWaitingMax = 10
     /// The threads of these calls.
     package static let deadLetterThreads = 2
+    /// The longest body of a call that redrives or discards dead letters. Beyond it the answer is 413.
+    static let deadLetterBodyBytesMax = 64 * 1024
     /// Time for the scheduler to reply to a stored command. Then the answer says that the command is under way.
     package static let schedulerReplyMilliseconds = 2000
     /// Time for the planner to reply to a stored send with an idempotency key or with `ifVersion`. Then the answer is 202

@@ -107,17 +107,28 @@ extension Installation {
 
     // MARK: Tokens
 
+    /// Drops useless tokens, and marks the activities whose tokens have expired. Returns whether something changed.
     private mutating func pruneTokens(at now: Int64, for app: App) -> Bool {
         var hasPruned = updateTokenLifetimes(from: app)
-        for index in startTokens.indices where hasUselessToken(startTokens[index]) {
+        for index in startTokens.indices {
+            guard let token = startTokens[index].token, token.sealed != nil, isRefused(token) else {
+                continue
+            }
             startTokens[index].token?.sealed = nil
             hasPruned = true
         }
         for index in activities.indices {
-            let status = tokenStatus(of: activities[index], at: now)
-            if status.isUseless { activities[index].token?.sealed = nil }
-            if let isExpired = status.newIsExpired { activities[index].isExpired = isExpired }
-            if status.isUseless || status.newIsExpired != nil { hasPruned = true }
+            guard let token = activities[index].token else { continue }
+            let isExpired = expirationTime(of: activities[index]) <= now
+            let isUseless = activities[index].closing != nil || isRefused(token)
+            if isUseless, token.sealed != nil {
+                activities[index].token?.sealed = nil
+                hasPruned = true
+            }
+            if activities[index].isExpired != isExpired {
+                activities[index].isExpired = isExpired
+                hasPruned = true
+            }
         }
         return hasPruned
     }
@@ -132,22 +143,6 @@ extension Installation {
             hasChanged = true
         }
         return hasChanged
-    }
-
-    private func hasUselessToken(_ start: StartToken) -> Bool {
-        guard let token = start.token, token.sealed != nil else { return false }
-        return isRefused(token)
-    }
-
-    /// Returns whether the token is useless, and the new `isExpired` if it differs from the stored one.
-    private func tokenStatus(
-        of activity: Activity, at now: Int64
-    ) -> (isUseless: Bool, newIsExpired: Bool?) {
-        guard let token = activity.token else { return (false, nil) }
-        let isClosed = activity.closing != nil
-        let isUseless = token.sealed != nil && (isClosed || isRefused(token))
-        let isExpired = expirationTime(of: activity) <= now
-        return (isUseless, isExpired == activity.isExpired ? nil : isExpired)
     }
 
     /// Whether an activity is marked as expired before its token expires. A clock that was ahead can have caused this.
@@ -179,7 +174,8 @@ extension Installation {
         return (environment?.at.received ?? refusedTokens.map(\.at).max() ?? 0) + milliseconds
     }
 
-    /// Returns the next time at which `prune` or `isObsolete` can have an effect, or nil for never. Zero means at once.
+    /// Returns the time of the next sweep that can change a row, or forget the installation. Nil for never, and zero for at
+    /// once. Expired taps, refusals and start tokens have no rows, so they stay until the next report or sweep.
     func nextPruning(for app: App, tokenlessMilliseconds milliseconds: Int64) -> Int64? {
         var next = tokenlessExpiry(afterMilliseconds: milliseconds) ?? .max
         if let erasedUpTo { next = min(next, Retention.erasureEnd(from: erasedUpTo)) }

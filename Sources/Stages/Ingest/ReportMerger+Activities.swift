@@ -32,7 +32,7 @@ extension ReportMerger {
         guard let state = report.state else { throw RejectedReport.missing(field: "state") }
         if state.isFinal {
             let index = try mergeActivityFacts(from: report, into: &context)
-            return mergeEnd(isDismissal: state == .dismissed, ofActivityAt: index, into: &context)
+            return mergeEnd(state, ofActivityAt: index, into: &context)
         }
         let index = try mergeSignOfLife(from: report, into: &context)
         context.noteEffect(context.installation.activities[index].state.merge(state, at: context.time))
@@ -46,14 +46,16 @@ extension ReportMerger {
         }
         let index = context.installation.findOrAddActivity(id: id)
         context.affectedRows.insertActivity(at: index)
-        mergeEnd(isDismissal: state == .dismissed, ofActivityAt: index, into: &context)
+        mergeEnd(state, ofActivityAt: index, into: &context)
     }
 
-    private func mergeEnd(isDismissal: Bool, ofActivityAt index: Int, into context: inout MergeContext) {
+    /// Merges a final state. The earliest dismissal and the earliest end count, and later reports of them are repetitions.
+    private func mergeEnd(
+        _ state: Report.ActivityState, ofActivityAt index: Int, into context: inout MergeContext
+    ) {
         let oldClosing = context.installation.activities[index].closing ?? Installation.Closing()
-        // The earliest dismissal and the earliest end count. Later reports are repetitions.
         var closing = oldClosing
-        if isDismissal {
+        if state == .dismissed {
             closing.dismissedAt = min(oldClosing.dismissedAt ?? context.time, context.time)
         } else {
             closing.endedAt = min(oldClosing.endedAt ?? context.time, context.time)
@@ -104,9 +106,8 @@ extension ReportMerger {
         context.noteEffect(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A repeated list has a later time. So it can end activities that were reported after the list before, and
-        // revive expired activities that it names.
-        // A changed list counts as a change already.
+        // A changed list counts as a change already. A repeated list has a later time. So it can end activities that
+        // were reported after the list before, and revive expired activities that it names.
         guard effect == .repeated else { return }
         let new = context.installation
         let hasChanged = new.activities.contains {
@@ -133,30 +134,25 @@ extension ReportMerger {
         return index
     }
 
-    /// Appends one event for each activity that ran before and has ended now.
+    /// Appends one event for each activity that has ended now.
     func appendClosedEvents(from old: Installation?, to context: inout MergeContext) {
         let new = context.installation
         for index in new.activities.indices where context.affectedRows.containsActivity(at: index) {
             let activity = new.activities[index]
-            guard let cause = new.endCause(of: activity), !suppressesClosedEvent(of: activity, before: old)
-            else { continue }
+            guard let cause = new.endCause(of: activity), isEndNew(of: activity, since: old) else { continue }
             context.appendEvent(
                 .closed, attributesType: activity.type?.value, activity: activity.id,
                 group: activity.group?.value, cause: cause)
         }
     }
 
-    /// Whether the end of the activity gives no event: it had ended before this report, or no report showed it running.
-    ///
-    /// The first report of an activity can show that something else has ended it, such as an unregistration of its type.
-    /// A new activity gives an event only if its own report closes it.
-    private func suppressesClosedEvent(of activity: Installation.Activity, before old: Installation?) -> Bool
-    {
+    /// Whether the activity ran before this report. An activity that no earlier report has named counts as running
+    /// before if its own report closes it. Something else can have ended it too, such as an unregistration of its type.
+    /// That gives no event, because no report showed the activity running.
+    private func isEndNew(of activity: Installation.Activity, since old: Installation?) -> Bool {
         guard let old,
             let oldIndex = old.activities.firstIndex(where: { $0.id.isExactlyEqual(to: activity.id) })
-        else {
-            return activity.closing == nil
-        }
-        return old.endCause(of: old.activities[oldIndex]) != nil
+        else { return activity.closing != nil }
+        return old.endCause(of: old.activities[oldIndex]) == nil
     }
 }

@@ -60,6 +60,16 @@ struct ScheduleBodyTests {
         problems { try decider.schedule(in: fixture.context(body)) }
     }
 
+    @Test func `the message about an unknown event names only the events that a schedule can have`() {
+        let body = #"{"user":"j","activity":"a","offset":1,"customData":{},"systemData":{"event":"stop"}}"#
+        let refusal = #expect(throws: RefusedRequest.self) {
+            try decider.schedule(in: fixture.context(body))
+        }
+        #expect(
+            refusal?.problems.map(\.description)
+                == [#"systemData.event must be one of "update", "end""#])
+    }
+
     @Test func `Teak's example becomes a command of its user for the user's own activity`() throws {
         let command = try command(of: decider.schedule(in: fixture.context(Self.teak)))
         #expect(command.owner == .recipient(.user("jane")) && command.app == "shop")

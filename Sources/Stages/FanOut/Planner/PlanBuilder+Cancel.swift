@@ -7,7 +7,7 @@ internal import Store
 
 extension PlanBuilder {
     /// The suffix of the send id under which the earlier state is sent again after a cancel.
-    static let undoSuffix = ".undo"
+    static let undoSuffix = DerivedSendID.undoSuffix
 
     mutating func apply(_ cancel: Cancellation, in table: inout some GroupTable) throws(StoreError) {
         var row = try currentRow(of: key, in: table)

@@ -19,19 +19,6 @@ final class UserProofCheck {
         case uncheckable
     }
 
-    // Each text follows the field's name.
-    static let missingMessage =
-        "needs a userProof in this app, made by your server: see User proofs in the operator's book"
-    static let wrongMessage =
-        "must be the hex HMAC-SHA256 of the user id, or SECONDS.HMAC.INSTALLATION, made with a secret from `flotilla apps user-proof`"
-    static let expiredMessage = "has expired; get a new proof from your server"
-    static let otherInstallationMessage =
-        "is for another installation; get a proof for this one from your server"
-    static let withoutExpiryMessage =
-        "must have the form SECONDS.HMAC.INSTALLATION, because this app requires proofs that expire"
-    static let uncheckableMessage =
-        "cannot be checked: this gateway's sealing keys do not open the app's secrets"
-
     private struct OpenedSecrets {
         /// The settings from which the secrets were opened.
         let settings: UserProofSettings
@@ -96,5 +83,40 @@ final class UserProofCheck {
             secrets.append(HMACSHA256(key: key))
         }
         return secrets
+    }
+}
+
+extension UserProofCheck.ProofVerdict {
+    /// The code and the message of a proof that is not accepted. Nil for a valid one.
+    var problem: (code: String, message: String)? {
+        switch self {
+        case .valid: nil
+        case .missing:
+            (
+                "user_proof_missing",
+                "needs a userProof in this app, made by your server: see User proofs in the operator's book"
+            )
+        case .wrong:
+            (
+                "user_proof_wrong",
+                "must be the hex HMAC-SHA256 of the user id, or SECONDS.HMAC.INSTALLATION, made with a secret from `flotilla apps user-proof`"
+            )
+        case .expired: ("user_proof_expired", "has expired; get a new proof from your server")
+        case .ofOtherInstallation:
+            (
+                "user_proof_wrong",
+                "is for another installation; get a proof for this one from your server"
+            )
+        case .withoutExpiry:
+            (
+                "user_proof_wrong",
+                "must have the form SECONDS.HMAC.INSTALLATION, because this app requires proofs that expire"
+            )
+        case .uncheckable:
+            (
+                "user_proof_wrong",
+                "cannot be checked: this gateway's sealing keys do not open the app's secrets"
+            )
+        }
     }
 }

@@ -45,7 +45,7 @@ struct SessionEndpoint: Sendable {
         guard let value = seal.cookie(for: session) else { return .answer(withoutSealingKeys) }
         let cookie = SessionCookie(app: key.app, value: value)
         var response = response(with: BrowserSession(key: key, session: session, cookie: cookie))
-        // The gateway serves without TLS, so only the browser knows whether the page came by TLS.
+        // A proxy before the gateway can end the TLS connection, so only the browser knows whether the page came by TLS.
         let isSecure = authorized.request.headers["origin"]?.hasPrefix("https:") == true
         response.headers.add(
             "Set-Cookie",

@@ -11,8 +11,8 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-/// The processor of the calls about dead letters. Each function answers one call. They block, and are confined to the
-/// thread of the `DeadLetterService`.
+/// The processor of the calls about dead letters. A call blocks its thread, to which the processor is confined
+/// (`DeadLetterService`).
 final class DeadLetterProcessor {
     private struct StopRequested: Error {}
     private static let runIDByteCount = 6
@@ -33,12 +33,20 @@ final class DeadLetterProcessor {
 
     func close() { openTopic = nil }
 
-    /// Runs a call. An error becomes 503, and the next call opens the topic again.
-    func respond(call: () throws -> HTTPResponse) -> HTTPResponse {
+    /// Returns the answer to a call. An error becomes 503, and the next call opens the topic again.
+    func response(to call: DeadLetterCall, of authorized: AuthorizedRequest) -> HTTPResponse {
         do {
-            return try call()
+            switch call {
+            case .summarize(let query): return try summarize(query)
+            case .list(let query): return try list(query)
+            case .show(let query): return try show(query)
+            case .redrive: return try redrive(try query(inBodyOf: authorized), by: authorized.caller.key.id)
+            case .discard: return try discard(try query(inBodyOf: authorized), by: authorized.caller.key.id)
+            }
         } catch is StopRequested {
             return Unavailable.overloaded
+        } catch let error as JSONError {
+            return RefusedRequest(error).response
         } catch {
             log.warning("cannot read or write dead letters; the call gets 503", .field("error", "\(error)"))
             openTopic = nil
@@ -54,8 +62,9 @@ final class DeadLetterProcessor {
         return topic
     }
 
-    /// Sums the matching dead letters by reason.
-    func summarize(_ query: DeadLetterQuery) throws -> HTTPResponse {
+    // MARK: Calls that read dead letters
+
+    private func summarize(_ query: DeadLetterQuery) throws -> HTTPResponse {
         var summary = DeadLetterSummary()
         try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
             if query.includes(state) { summary.add(deadLetter, state: state) }
@@ -64,7 +73,7 @@ final class DeadLetterProcessor {
     }
 
     /// Lists at most `query.limit` dead letters, the newest first.
-    func list(_ query: DeadLetterQuery) throws -> HTTPResponse {
+    private func list(_ query: DeadLetterQuery) throws -> HTTPResponse {
         var newest = NewestDeadLetters(limit: query.limit, after: query.after)
         try deadLetterTopic().forEach(matching: query.filter) { deadLetter, state in
             if query.includes(state) { newest.add(deadLetter, state: state) }
@@ -72,26 +81,18 @@ final class DeadLetterProcessor {
         return DeadLetterResponse.list(newest.finish())
     }
 
-    /// Shows the dead letter whose id the query has.
-    func show(_ query: DeadLetterQuery) throws -> HTTPResponse {
+    private func show(_ query: DeadLetterQuery) throws -> HTTPResponse {
         guard let id = query.filter.ids.first, let (letter, state) = try deadLetterTopic().find(id),
             query.filter.matches(letter)
         else { return DeadLetterQuery.unknownDeadLetter.response }
         return DeadLetterResponse.detail(of: letter, state: state)
     }
 
-    /// Redrives or discards the dead letters that the body selects.
-    func perform(
-        _ command: DeadLetterService.DeadLetterCommand, for authorized: AuthorizedRequest
-    ) throws -> HTTPResponse {
-        let (body, caller) = (authorized.request.body, authorized.caller)
-        let query: DeadLetterQuery
-        do throws(JSONError) {
-            query = try reader.read(body) { DeadLetterQuery(body: $0, of: caller.app.id) }
-        } catch { return RefusedRequest(error).response }
-        switch command {
-        case .redrive: return try redrive(query, by: caller.key.id)
-        case .discard: return try discard(query, by: caller.key.id)
+    // MARK: Calls that change dead letters
+
+    private func query(inBodyOf authorized: AuthorizedRequest) throws(JSONError) -> DeadLetterQuery {
+        try reader.read(authorized.request.body) {
+            DeadLetterQuery(body: $0, of: authorized.caller.app.id)
         }
     }
 

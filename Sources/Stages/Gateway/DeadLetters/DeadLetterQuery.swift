@@ -19,26 +19,33 @@ struct DeadLetterQuery: Sendable {
     /// The problems of the query parameters.
     private var problems: [RequestProblem] = []
 
-    private static let filterNames = ["stage", "reason", "since", "until"]
-
     // MARK: Read calls
 
+    /// The answer that a read call wants.
+    enum Answer {
+        /// The sums by reason.
+        case sums
+        /// A page of the list.
+        case list
+
+        fileprivate var parameterNames: [String] {
+            ["stage", "reason", "since", "until"] + (self == .list ? ["limit", "cursor"] : []) + ["settled"]
+        }
+    }
+
     /// Selects dead letters by query parameters, such as `?stage=sender&since=1795809600000`.
-    ///
-    /// - Parameter isEach: Whether the call lists each dead letter. Only then it has a limit.
     init(
-        parameters: [(name: String, value: String)], of app: String, isEach: Bool
+        parameters: [(name: String, value: String)], of app: String, for answer: Answer
     ) throws(RefusedRequest) {
         filter.app = app
-        let knownNames = Self.filterNames + (isEach ? ["limit", "cursor", "settled"] : ["settled"])
         var seenNames: Set<String> = []
         for (name, value) in parameters {
             if !seenNames.insert(name).inserted {
                 add(code: "duplicate_key", at: name, message: "occurs twice")
             }
             switch name {
-            case "limit" where isEach: readLimit(value)
-            case "cursor" where isEach: readCursor(value)
+            case "limit" where answer == .list: readLimit(value)
+            case "cursor" where answer == .list: readCursor(value)
             case "settled":
                 if value != "true" { add(code: "invalid", at: name, message: "must be true, or be omitted") }
                 includesSettled = true
@@ -49,7 +56,9 @@ struct DeadLetterQuery: Sendable {
             default:
                 add(
                     code: "unknown_field", at: name,
-                    message: "is not a parameter of this call; use \(knownNames.joined(separator: ", "))")
+                    message:
+                        "is not a parameter of this call; use \(answer.parameterNames.joined(separator: ", "))"
+                )
             }
         }
         try throwProblems()

@@ -27,35 +27,11 @@ final class DeadLetterService: Sendable {
         threads.stop { $0.close() }
     }
 
-    enum DeadLetterCommand: Sendable {
-        case redrive
-        case discard
-    }
-
-    // MARK: From the server's threads
-    //
-    // Each call returns false, without an answer, if too many calls wait.
-
-    /// - Parameter isEach: Whether to list each dead letter. Otherwise the answer has the sums by reason.
-    func list(for authorized: AuthorizedRequest, query: DeadLetterQuery, isEach: Bool) -> Bool {
-        enqueue(authorized) { isEach ? try $0.list(query) : try $0.summarize(query) }
-    }
-
-    func show(for authorized: AuthorizedRequest, query: DeadLetterQuery) -> Bool {
-        enqueue(authorized) { try $0.show(query) }
-    }
-
-    func perform(for authorized: AuthorizedRequest, command: DeadLetterCommand) -> Bool {
-        enqueue(authorized) { try $0.perform(command, for: authorized) }
-    }
-
-    private func enqueue(
-        _ authorized: AuthorizedRequest,
-        call: @escaping @Sendable (DeadLetterProcessor) throws -> HTTPResponse
-    ) -> Bool {
+    /// Takes over a call and the duty to answer it. Returns false, without taking over either, if too many calls wait.
+    func accept(_ call: DeadLetterCall, for authorized: AuthorizedRequest) -> Bool {
         threads.run(for: authorized.caller.app.id) { processor in
-            guard let processor else { return authorized.reply.send(Unavailable.overloaded) }
-            authorized.reply.send(processor.respond { try call(processor) })
+            authorized.reply.send(
+                processor?.response(to: call, of: authorized) ?? Unavailable.overloaded)
         }
     }
 }

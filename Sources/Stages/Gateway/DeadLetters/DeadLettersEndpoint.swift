@@ -1,72 +1,52 @@
 internal import CatalogRecords
 internal import HTTPServer
 
-/// `/v1/dead-letters`: the records of the app that a stage could not use, and calls that send them again or discard
-/// them.
+/// `/v1/dead-letters`: the records of the app that a stage could not use, such as jobs that could not be pushed. `GET`
+/// sums them up by reason, `GET …/each` lists them, and `GET …/{partition}/{offset}` shows one. `POST …/redrive` sends
+/// dead letters again, and `POST …/discard` settles them without that.
 struct DeadLettersEndpoint: Sendable {
     static let path = "/v1/dead-letters"
-    /// The longest body of a redrive or a discard. Beyond it the answer is 413.
-    private static let bodyBytesMax = 64 * 1024
 
     let authorization: Authorization
     let service: DeadLetterService
 
     func add(to routes: inout HTTPRoutes) {
-        addListRoute(Self.path, isEach: false, to: &routes)
-        addListRoute(Self.path + "/each", isEach: true, to: &routes)
-        addShowRoute(to: &routes)
-        addCommandRoute("/redrive", command: .redrive, to: &routes)
-        addCommandRoute("/discard", command: .discard, to: &routes)
-    }
-
-    private func addListRoute(_ path: String, isEach: Bool, to routes: inout HTTPRoutes) {
-        routes.onAdmission(.get, path: path) { [authorization, service] request in
-            authorization.admit(request, for: .read) { authorized in
-                Self.withQuery(of: authorized) { request throws(RefusedRequest) in
-                    try DeadLetterQuery(
-                        parameters: request.query, of: authorized.caller.app.id, isEach: isEach)
-                } then: { query in
-                    service.list(for: authorized, query: query, isEach: isEach)
-                }
-            }
+        addRoute(.get, path: Self.path, for: .read, to: &routes) { request, app throws(RefusedRequest) in
+            .summarize(try DeadLetterQuery(parameters: request.query, of: app, for: .sums))
         }
-    }
-
-    private func addShowRoute(to routes: inout HTTPRoutes) {
-        routes.onAdmission(.get, path: Self.path + "/{partition}/{offset}") {
-            [authorization, service] request in
-            authorization.admit(request, for: .read) { authorized in
-                Self.withQuery(of: authorized) { request throws(RefusedRequest) in
-                    try DeadLetterQuery(
-                        partition: request.parameters["partition"], offset: request.parameters["offset"],
-                        of: authorized.caller.app.id)
-                } then: { query in
-                    service.show(for: authorized, query: query)
-                }
-            }
+        addRoute(.get, path: Self.path + "/each", for: .read, to: &routes) {
+            request, app throws(RefusedRequest) in
+            .list(try DeadLetterQuery(parameters: request.query, of: app, for: .list))
         }
+        addRoute(.get, path: Self.path + "/{partition}/{offset}", for: .read, to: &routes) {
+            request, app throws(RefusedRequest) in
+            .show(
+                try DeadLetterQuery(
+                    partition: request.parameters["partition"], offset: request.parameters["offset"], of: app)
+            )
+        }
+        addRoute(.post, path: Self.path + "/redrive", for: .admin, to: &routes) { _, _ in .redrive }
+        addRoute(.post, path: Self.path + "/discard", for: .admin, to: &routes) { _, _ in .discard }
     }
 
-    private func addCommandRoute(
-        _ subpath: String, command: DeadLetterService.DeadLetterCommand, to routes: inout HTTPRoutes
+    /// Adds a route whose requests the service answers, unless their path or query is refused.
+    ///
+    /// - Parameter read: Reads the call from the path and the query of a request.
+    private func addRoute(
+        _ method: HTTPMethod, path: String, for role: APIKey.Role, to routes: inout HTTPRoutes,
+        read: @escaping @Sendable (HTTPRequest, _ app: String) throws(RefusedRequest) -> DeadLetterCall
     ) {
-        routes.onAdmission(.post, path: Self.path + subpath, bodyBytesMax: Self.bodyBytesMax) {
+        routes.onAdmission(method, path: path, bodyBytesMax: GatewayLimits.deadLetterBodyBytesMax) {
             [authorization, service] request in
-            authorization.admit(request, for: .admin) { service.perform(for: $0, command: command) }
-        }
-    }
-
-    /// Passes the query of a request to `call`, or answers with the query's problems. Returns false if too many calls
-    /// wait.
-    private static func withQuery(
-        of authorized: AuthorizedRequest, parse: (HTTPRequest) throws(RefusedRequest) -> DeadLetterQuery,
-        then call: (DeadLetterQuery) -> Bool
-    ) -> Bool {
-        do throws(RefusedRequest) {
-            return call(try parse(authorized.request))
-        } catch {
-            authorized.reply.send(error.response)
-            return true
+            authorization.admit(request, for: role) { authorized in
+                do throws(RefusedRequest) {
+                    let call = try read(authorized.request, authorized.caller.app.id)
+                    return service.accept(call, for: authorized)
+                } catch {
+                    authorized.reply.send(error.response)
+                    return true
+                }
+            }
         }
     }
 }

@@ -53,7 +53,8 @@ final class ReportProcessor {
         try sharedProducer.start()
     }
 
-    /// Checks a body and sends its valid reports to Kafka, with the sends behind its taps, or refuses the body if it has none or exceeds a rate.
+    /// Checks a body, and sends its valid reports to Kafka with the sends behind its taps. Refuses a body that has no valid
+    /// report or exceeds a rate.
     func process(_ body: [UInt8], from caller: RequestCaller, reply: HTTPReply, receivedAt: Instant) {
         var reports: ValidatedReports
         do {

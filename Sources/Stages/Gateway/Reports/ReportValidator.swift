@@ -157,14 +157,7 @@ package final class ReportValidator {
         let verdict = userProofs.verdict(
             on: user, of: report.installation, proof: proof, for: app, isTrusted: role.includes(.send),
             now: now())
-        switch verdict {
-        case .valid: break
-        case .missing: object["userId"].report(UserProofCheck.missingMessage)
-        case .wrong: object["userProof"].report(UserProofCheck.wrongMessage)
-        case .expired: object["userProof"].report(UserProofCheck.expiredMessage)
-        case .ofOtherInstallation: object["userProof"].report(UserProofCheck.otherInstallationMessage)
-        case .withoutExpiry: object["userProof"].report(UserProofCheck.withoutExpiryMessage)
-        case .uncheckable: object["userProof"].report(UserProofCheck.uncheckableMessage)
-        }
+        guard let problem = verdict.problem else { return }
+        object[verdict == .missing ? "userId" : "userProof"].report(problem.message)
     }
 }

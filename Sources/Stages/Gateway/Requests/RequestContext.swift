@@ -79,29 +79,10 @@ struct RequestContext {
     ///
     /// - Parameter field: The field or header of the request that holds the proof.
     func proofProblems(of user: String, proof: String?, at field: String) -> [RequestProblem] {
-        switch userProofs.verdict(
+        let verdict = userProofs.verdict(
             on: user, of: nil, proof: proof, for: app, isTrusted: role.includes(.read), now: now)
-        {
-        case .valid: []
-        case .missing:
-            [RequestProblem(code: "user_proof_missing", at: field, message: UserProofCheck.missingMessage)]
-        case .wrong:
-            [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.wrongMessage)]
-        case .expired:
-            [RequestProblem(code: "user_proof_expired", at: field, message: UserProofCheck.expiredMessage)]
-        case .withoutExpiry:
-            [
-                RequestProblem(
-                    code: "user_proof_wrong", at: field, message: UserProofCheck.withoutExpiryMessage)
-            ]
-        case .ofOtherInstallation:
-            [
-                RequestProblem(
-                    code: "user_proof_wrong", at: field, message: UserProofCheck.otherInstallationMessage)
-            ]
-        case .uncheckable:
-            [RequestProblem(code: "user_proof_wrong", at: field, message: UserProofCheck.uncheckableMessage)]
-        }
+        guard let problem = verdict.problem else { return [] }
+        return [RequestProblem(code: problem.code, at: field, message: problem.message)]
     }
 
     /// Returns the name in the path, or throws if it is not a valid name.

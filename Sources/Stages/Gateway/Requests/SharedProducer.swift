@@ -24,8 +24,8 @@ final class SharedProducer<Request>: EventHandler {
     private var pending = PendingRequests<Request>()
     private var deliveries: [Delivery] = []
 
-    /// - Parameters:
-    ///   - topics: Topic names with their prefix. A record names its topic by the index in this list.
+    /// - Parameter topicNames: The names of the topics with their prefix. A record names its topic by the index in this
+    ///   list.
     init(
         settings: KafkaSettings, topicNames: [String], limits: GatewayLimits, on loop: EventLoop,
         context: ServiceContext, clock: GatewayClock, kafkaHealth: KafkaHealth

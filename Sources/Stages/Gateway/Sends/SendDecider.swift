@@ -9,10 +9,14 @@ internal import Schedules
 internal import Sends
 internal import Telemetry
 
-/// The decision about a request to send: one record of `sends`, one of `audit` unless it is a dry run, and the answer. With an idempotency key
-/// or with `ifVersion`, the answer waits for the planner's verdict. A send for
-/// later becomes a command to the scheduler instead (`TimedSendDecider`). A body with any problem stores
-/// nothing.
+/// The decision about a request to send. It has one of three forms:
+///
+/// - A send is stored for the planner, and answered when Kafka has it.
+/// - With an idempotency key or with `ifVersion`, the answer waits for the planner's verdict, because only the planner knows
+///   the other requests with this key, and the newest version of the scope.
+/// - A send for later becomes a command to the scheduler, which keeps it until it is due (`TimedSendDecider`).
+///
+/// Each form also stores an audit record, unless it is a dry run. A body with any problem stores nothing.
 struct SendDecider: Sendable {
     /// The path of the call. The same idempotency key on another route is another request.
     let route: String
@@ -38,7 +42,7 @@ struct SendDecider: Sendable {
         return decideNow(validated, idempotency: idempotency, in: context)
     }
 
-    /// The scheduler stores the send as a timer and sends it when it is due.
+    /// Returns the decision about a send that the scheduler keeps until it is due.
     private func decideLater(
         _ validated: SendValidator.ValidatedSend, at time: SendTime, idempotency: Idempotency?,
         in context: RequestContext
@@ -47,11 +51,11 @@ struct SendDecider: Sendable {
         return try TimedSendDecider(route: route, lanes: lanes).decide(
             validated, schedule: schedule, idempotency: idempotency, in: context
         ) { send, outcome in
-            SendResponse.accepted(send, validated: validated, later: outcome)
+            SendResponse.later(send, validated: validated, outcome: outcome)
         }
     }
 
-    /// The send goes to the planner at once.
+    /// Returns the decision about a send that goes to the planner at once.
     private func decideNow(
         _ validated: SendValidator.ValidatedSend, idempotency: Idempotency?, in context: RequestContext
     ) -> RequestDecision {
@@ -64,14 +68,14 @@ struct SendDecider: Sendable {
             now: context.now)
         var send = validated.send
         send.id = id.text
-        (send.fingerprint, send.requestID) = (idempotency?.fingerprint, context.requestID)
+        send.fingerprint = idempotency?.fingerprint
+        send.requestID = context.requestID
         send.author = context.author
         // A dry run changes nothing, so the audit does not list it.
         let auditRecords =
             send.isDryRun
             ? []
             : [context.auditRecordOfSend(action: "send.\(send.content.event.rawValue)", subject: id.text)]
-        // Only the planner knows the other requests with this key, and the scope's newest version.
         guard idempotency != nil || send.ifVersion != nil else {
             let record = OutgoingRecord(destination: .sends, key: recordKey, value: send.encoded())
             return .store(auditRecords + [record], SendResponse.accepted(send, validated: validated))

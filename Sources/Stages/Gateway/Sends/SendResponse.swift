@@ -19,24 +19,34 @@ enum SendResponse {
         }
     }
 
+    /// Returns the answer to a send for later.
+    static func later(
+        _ send: Send, validated: SendValidator.ValidatedSend, outcome: TimedSendOutcome
+    ) -> HTTPResponse {
+        switch outcome {
+        case .refused(let response): response
+        case .scheduled(let timer):
+            accepted(send, validated: validated) { $0.field("dueAt", timer.dueAt) }
+        case .underWay: accepted(send, validated: validated) { $0.field("underWay", true) }
+        }
+    }
+
     /// Returns the answer to an accepted send.
     ///
     /// - Parameters:
     ///   - verdict: The planner's verdict, if the request waited for it.
-    ///   - later: The scheduler's outcome if the send is for later.
+    ///   - writeTimer: Writes what is known of the timer, if the send is for later.
     static func accepted(
         _ send: Send, validated: SendValidator.ValidatedSend, verdict: GatewayReply.PlannedVerdict? = nil,
-        later: TimedSendOutcome? = nil
+        writeTimer: (inout JSONWriter) -> Void = { _ in }
     ) -> HTTPResponse {
-        if case .refused(let response) = later { return response }
         var json = JSONWriter(capacity: 512)
         json.beginObject()
         json.field("sendId", send.id)
         json.field("acceptedAt", send.acceptedAt)
         json.field("verdict", verdict?.verdict.rawValue)
         json.field("version", verdict.flatMap { $0.version == 0 ? nil : $0.version })
-        if case .scheduled(let scheduled) = later { json.field("dueAt", scheduled.dueAt) }
-        if case .underWay = later { json.field("underWay", true) }
+        writeTimer(&json)
         json.field("bytes", validated.payloadByteCount)
         json.field("dryRun", send.isDryRun ? true : nil)
         writeWarnings(validated.warnings, to: &json)

@@ -5,8 +5,9 @@ internal import Payloads
 internal import Sends
 internal import Telemetry
 
-/// The checks of one draft, and the problems that they have found so far. `SendValidator` calls them in order.
-/// The extensions check dates and options, check the payload, and make the send.
+/// One draft while it is checked, with the problems that were found so far. `SendValidator` calls the checks in order, and
+/// refuses the draft if a problem is left. Here are the lookups in the catalog. The extensions check dates and options
+/// (`+Fields`), check the payload (`+Payload`), and make the send (`+Send`).
 struct SendValidation {
     let validator: SendValidator
     let draft: SendDraft
@@ -84,16 +85,15 @@ struct SendValidation {
         guard namesNoType, draft.isPrivate == nil, event != .start, case .users = draft.audience else {
             return false
         }
-        let privacyOfTypes = Set(validator.app.activityTypes.map(\.isPrivate))
-        let areTypesMixed = privacyOfTypes.count == 2
-        if areTypesMixed {
-            add(
-                code: "missing", at: fields.attributesType,
-                message:
-                    "is missing; the app has private and shared types, and the type decides whether the group is private"
-            )
-        }
-        return privacyOfTypes == [true]
+        let types = validator.app.activityTypes
+        guard types.contains(where: \.isPrivate) else { return false }
+        if types.allSatisfy(\.isPrivate) { return true }
+        add(
+            code: "missing", at: fields.attributesType,
+            message:
+                "is missing; the app has private and shared types, and the type decides whether the group is private"
+        )
+        return false
     }
 
     /// Checks that the catalog has the segments of the audience.
@@ -119,10 +119,10 @@ struct SendValidation {
 }
 
 extension String {
-    /// Whether this path of a field is `path` or lies below it, as `audience.users[0]` lies below `audience`.
+    /// Whether this path of a field is `path` or lies below it, as `audience.users[0]` lies below `audience`. The empty
+    /// path is the whole body, and only it lies within itself.
     fileprivate func isPath(within path: String) -> Bool {
-        guard hasPrefix(path), !path.isEmpty else { return self == path }
-        guard let nextByte = utf8.dropFirst(path.utf8.count).first else { return true }
-        return nextByte == UInt8(ascii: ".") || nextByte == UInt8(ascii: "[")
+        if self == path { return true }
+        return !path.isEmpty && (hasPrefix("\(path).") || hasPrefix("\(path)["))
     }
 }

@@ -3,10 +3,8 @@ internal import CatalogRecords
 internal import Sends
 internal import Telemetry
 
-/// The checks that turn a draft into a send, or report every problem of the draft. `SendValidation` has the single
-/// checks. They do no I/O.
-///
-/// They resolve everything that depends on the catalog, so that later stages can act on the send without it.
+/// Turns a draft into a send, or refuses it with every problem. What depends on the catalog is resolved here, so that later
+/// stages can act on the send without the catalog. `SendValidation` has the single checks. They do no I/O.
 struct SendValidator {
     /// A send without problems. It has no id yet.
     struct ValidatedSend {
@@ -18,11 +16,11 @@ struct SendValidator {
         let warnings: [RequestProblem]
     }
 
-    /// The largest distance of an activity's end date from the time at which the send leaves. One activity lives for eight hours, but a
-    /// group may outlive several activities.
+    /// The largest distance of an activity's end date from the time at which the send leaves. One activity lives for eight
+    /// hours, but a group may outlive several activities.
     static let endDateSecondsMax: Int64 = 30 * 86_400
-    /// The largest distance of a deadline from the time at which the send leaves. Jobs are kept for a day, so a later deadline cannot be
-    /// honored.
+    /// The largest distance of a deadline from the time at which the send leaves. Jobs are kept for a day, so a later
+    /// deadline cannot be honored.
     static let deadlineSecondsMax: Int64 = 20 * 3600
 
     let app: App

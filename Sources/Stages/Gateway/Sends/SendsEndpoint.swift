@@ -4,9 +4,9 @@ internal import HTTPServer
 internal import Members
 internal import Sends
 
-/// `/v1/sends`: `POST` sends, `POST /v1/sends/batch` carries out many sends, `GET /v1/sends/{id}` returns the progress of a send, `DELETE /v1/sends/{id}`
-/// cancels it. `GET /v1/sends/keys/{key}` finds the send of a request whose answer was lost. The list of sends is a
-/// query of the insight stage (`InsightEndpoint`).
+/// `/v1/sends`: `POST` sends, and `POST /v1/sends/batch` carries out many sends. `GET /v1/sends/{id}` returns the progress
+/// of a send, and `DELETE /v1/sends/{id}` cancels it. `GET /v1/sends/keys/{key}` finds the send of a request whose answer
+/// was lost. The list of sends is a query of the insight stage (`InsightEndpoint`).
 struct SendsEndpoint: Sendable {
     let authorization: Authorization
     let worker: RequestWorker

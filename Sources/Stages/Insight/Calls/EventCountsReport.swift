@@ -21,13 +21,14 @@ struct EventCountsReport {
     ///   - split: The properties that buckets distinguish: code, type, group, user.
     init(counts: [QueryResult.EventCount], isDaily: Bool, split: Set<String>) {
         for count in counts {
-            totals[count.code, default: 0] += count.count
-            let hour = isDaily ? count.hour - count.hour % 24 : count.hour
+            totals[count.key.code, default: 0] += count.count
+            let key = count.key
+            let hour = isDaily ? key.hour - key.hour % 24 : key.hour
             let bucket = Bucket(
-                at: hour * EventCounts.hourMilliseconds, code: split.contains("code") ? count.code : nil,
-                type: split.contains("type") ? count.type : nil,
-                group: split.contains("group") ? count.group : nil,
-                user: split.contains("user") ? count.user : nil)
+                at: hour * EventCounts.hourMilliseconds, code: split.contains("code") ? key.code : nil,
+                type: split.contains("type") ? key.type : nil,
+                group: split.contains("group") ? key.group : nil,
+                user: split.contains("user") ? key.user : nil)
             buckets[bucket, default: 0] += count.count
         }
     }

@@ -165,7 +165,7 @@ extension QueryHandler {
         while !rest.isEmpty {
             query.names = Array(rest.prefix(LaneQuery.sendsMax))
             rest = rest.dropFirst(LaneQuery.sendsMax)
-            result.add(try await ask(query))
+            result.addFurtherSends(try await ask(query))
         }
         return result
     }

@@ -39,7 +39,8 @@ final class QueryServer: Sendable {
         let kafka = environment.cluster.settings
         let layout = environment.layout
         let processName = environment.identity(of: InsightService.name)
-        let localLanes = try LaneReaders(openLanes: openLanes, lanes: layout.lanes, freshness: freshness)
+        let localLanes = try LaneReaders(
+            openLanes: openLanes, laneCount: layout.lanes, freshness: freshness)
         self.localLanes = localLanes
         queryClient = try LoopOwned(thread: "insight-answers") {
             let topic = layout.name(of: .members)

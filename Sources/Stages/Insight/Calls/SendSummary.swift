@@ -9,12 +9,12 @@ internal import Sends
 struct SendSummary: Sendable {
     let progress: SendProgress
     let report: SendReport
-    /// The outcomes of its failed jobs that were pushed again, by the ids of the new sends.
-    let repetitions: [String: SendReport]
-    /// The number of taps, or nil if they were not counted.
+    /// The outcomes of its failed jobs that `flotilla replay resend` has pushed again, by the ids of the resends.
+    let resends: [String: SendReport]
+    /// The number of taps. `QueryHandler` sets it after it has counted them.
     var opened: Int?
     /// For a start of a live group: the phones on which APNs accepted it and which report no running activity of the
-    /// group. The person may not have allowed the activity yet, or may have dismissed it.
+    /// group. The person may not have allowed the activity yet, or may have dismissed it. `QueryHandler` sets it.
     var waitingForAllow: Int?
 
     /// - Parameter results: The rows of this send, and possibly of other sends.
@@ -23,26 +23,23 @@ struct SendSummary: Sendable {
         for record in results.progress where record.send == id { progress.add(record) }
         var report = SendReport()
         for entry in results.tallies where entry.send == id { report.add(entry.tally, of: entry.environment) }
-        (self.progress, self.report) = (progress, report)
-        repetitions = Self.repetitions(of: id, in: results)
-    }
-
-    /// The ending of a send that the planner makes after a cancel. It is not a repetition.
-    private static let undoEnding = ".undo"
-
-    private static func repetitions(of id: String, in results: QueryResult) -> [String: SendReport] {
-        var repetitions: [String: SendReport] = [:]
-        for entry in results.tallies
-        where entry.send.hasPrefix("\(id).") && !entry.send.hasSuffix(undoEnding) {
-            repetitions[entry.send, default: SendReport()].add(entry.tally, of: entry.environment)
+        var resends: [String: SendReport] = [:]
+        for entry in results.tallies where DerivedSendID.isResend(entry.send, of: id) {
+            resends[entry.send, default: SendReport()].add(entry.tally, of: entry.environment)
         }
-        return repetitions
+        self.progress = progress
+        self.report = report
+        self.resends = resends
     }
 
+    /// The time of the send's acceptance, in milliseconds since 1970. 0 if nothing is known of the send.
     var acceptedAt: Int64 { progress.acceptedAt ?? report.total?.acceptedAt ?? 0 }
-    /// The number of jobs that the lanes made. Nil before the first lane reports, and for a dry run, which
-    /// makes no jobs.
-    private var expanded: Int? { progress.laneTallies.isEmpty || progress.isDryRun ? nil : progress.expanded }
+
+    /// The number of jobs for which receipts come. Nil before the first lane reports, and for a dry run, which reports
+    /// jobs and makes none.
+    private var awaitedJobs: Int? {
+        progress.laneTallies.isEmpty || progress.isDryRun ? nil : progress.expanded
+    }
 
     /// Writes the send as an object of a list.
     func write(to writer: inout JSONWriter) {
@@ -58,6 +55,7 @@ struct SendSummary: Sendable {
             writer.field("event", report.total?.event.rawValue)
         }
         writer.field("requestId", progress.requestID)
+        // The name is older than the other states, such as "accepted" and "scheduled", and is part of the API.
         writer.field("verdict", progress.stateName)
         writer.field("isComplete", progress.isComplete)
         writer.field("dryRun", progress.isDryRun ? true : nil)
@@ -80,12 +78,12 @@ struct SendSummary: Sendable {
 
     /// Writes the fields of the outcomes into an open object.
     func writeReport(to writer: inout JSONWriter) {
-        report.write(to: &writer, expanded: expanded)
+        report.write(to: &writer, jobs: awaitedJobs)
         progress.writeSystems(to: &writer)
         writer.field("opened", opened)
         writer.field("waitingForAllow", waitingForAllow)
-        if repetitions.isEmpty { return }
-        writer.objects("sentAgain", of: repetitions.sorted { $0.key < $1.key }) { entry, writer in
+        if resends.isEmpty { return }
+        writer.objects("sentAgain", of: resends.sorted { $0.key < $1.key }) { entry, writer in
             writer.field("sendId", entry.key)
             for outcome in ReceiptOutcome.allCases where outcome.isFinal {
                 writer.name(outcome.rawValue)

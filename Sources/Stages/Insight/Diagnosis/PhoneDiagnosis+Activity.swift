@@ -40,13 +40,13 @@ extension PhoneDiagnosis {
             if let end = acceptedEnd(of: activity) {
                 return DisplayReason(
                     .ended,
-                    "it ended: APNs accepted its END at \(Self.time(end.at)), and it left the screen at \(Self.time(at ?? 0))",
+                    "it ended: APNs accepted its END at \(Self.time(end.at)), and it left the screen\(Self.ending(at: at))",
                     at: at)
             }
-            return DisplayReason(.dismissed, "the person dismissed it at \(Self.time(at ?? 0))", at: at)
+            return DisplayReason(.dismissed, "the person dismissed it\(Self.ending(at: at))", at: at)
         case .ended:
             let at = activity.closing?.endedAt?.event ?? activity.closing?.dismissedAt?.event
-            return DisplayReason(.ended, "it ended at \(Self.time(at ?? 0))", at: at)
+            return DisplayReason(.ended, "it ended\(Self.ending(at: at))", at: at)
         case .unregistered:
             return DisplayReason(
                 .unregistered,
@@ -56,7 +56,7 @@ extension PhoneDiagnosis {
             let at = installation.runningActivities?.at.event
             return DisplayReason(
                 .notRunning,
-                "it no longer runs: the phone listed its running activities at \(Self.time(at ?? 0)), and it was not in the list",
+                "it no longer runs: the phone listed its running activities\(Self.ending(at: at)), and it was not in the list",
                 at: at)
         case nil: break
         }
@@ -64,7 +64,7 @@ extension PhoneDiagnosis {
         let at = activity.lastSeenAt?.received ?? activity.token?.at.received
         return DisplayReason(
             .noReports,
-            "nothing is sent to it: the last report about it came at \(Self.time(at ?? 0)), and its token has expired since",
+            "nothing is sent to it: the last report about it came\(Self.ending(at: at)), and its token has expired since",
             at: at)
     }
 
@@ -96,7 +96,7 @@ extension PhoneDiagnosis {
     var switchedOffReason: DisplayReason {
         DisplayReason(
             .switchedOff,
-            "no push can reach it: the person switched Live Activities off for the app at \(Self.time(installation.activitiesEnabled?.at.event ?? 0))",
+            "no push can reach it: the person switched Live Activities off for the app\(Self.ending(at: installation.activitiesEnabled?.at.event))",
             at: installation.activitiesEnabled?.at.event)
     }
 
@@ -115,17 +115,18 @@ extension PhoneDiagnosis {
         guard installation.isRefused(token) else { return nil }
         let refusal = newestRefusal(of: entry, since: token.at.received)
         let recordedAt = installation.refusedTokens.last { $0.hash == token.hash }?.at
-        let at = refusal?.at ?? recordedAt ?? 0
+        let at = refusal?.at ?? recordedAt
         let reason = refusal?.reason.map { " (\($0))" } ?? ""
         return DisplayReason(
             .refused,
-            "no push can reach it: APNs rejected its \(word)\(reason) at \(Self.time(at)), and the phone has not reported a new one since",
+            "no push can reach it: APNs rejected its \(word)\(reason)\(Self.ending(at: at)), and the phone has not reported a new one since",
             at: at)
     }
 
     // MARK: What it shows
 
-    /// Returns the version that a running, reachable activity shows, and the outcome of each newer version.
+    /// Returns the reason for the version that a running, reachable activity shows. If it is not the newest version, the
+    /// sentence names the outcome of each newer one.
     func shownReason(of activity: Installation.Activity) -> DisplayReason {
         let accepted = newestAccepted(for: activity)
         guard let newestSend = newestSend(for: activity) else {

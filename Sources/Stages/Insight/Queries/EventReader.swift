@@ -6,10 +6,17 @@ internal import SQLite
 final class EventReader {
     /// Small, because each thread has a reader of each lane.
     private static let cacheKibibytes = 256
-    private static let columns = """
-        offset, at, received_at, code, app, environment, installation, user, attributes_type, activity, group_name,
-        token_hash, cause, schedule_id, schedule_name, send_id
-        """
+    /// The columns of `events` that are read, in the order of the statement.
+    fileprivate enum Column: Int, CaseIterable {
+        case offset, at, receivedAt, code, app, environment, installation, user, attributesType, activity,
+            group
+        case tokenHash, cause, scheduleID, scheduleName, sendID
+
+        static let names = """
+            offset, at, received_at, code, app, environment, installation, user, attributes_type, activity, group_name,
+            token_hash, cause, schedule_id, schedule_name, send_id
+            """
+    }
 
     /// `OpenLane.openingID` of the lane that it reads.
     let openingID: UInt64
@@ -26,19 +33,13 @@ final class EventReader {
 
     // MARK: Lists
 
-    /// The events of one lane, and the position behind which they were not read because the budget was used up.
-    struct EventList {
-        var entries: [ListEntry<Event>] = []
-        var cut: ListPosition?
-    }
-
     /// Returns events by their time, from the query's position on. An index gives the rows in that order. The other
     /// conditions are checked row by row, so that each row counts for the budget.
-    func events(for query: LaneQuery, lane: Int32, budget: QueryBudget) throws -> EventList {
+    func events(for query: LaneQuery, lane: Int32, budget: QueryBudget) throws -> LaneList<Event> {
         self.budget = budget
         let selection = EventSelection(query: query, lane: lane)
-        let statement = try database.prepare(selection.statement(columns: Self.columns))
-        var list = EventList()
+        let statement = try database.prepare(selection.statement(columns: Column.names))
+        var list = LaneList<Event>()
         var lastRead: ListPosition?
         var isCut = false
         do throws(SQLiteError) {
@@ -47,7 +48,7 @@ final class EventReader {
                     isCut = true
                     return false
                 }
-                let position = Self.position(at: row.integer(at: 1), offset: row.integer(at: 0), lane: lane)
+                let position = Self.position(at: row.integer(.at), offset: row.integer(.offset), lane: lane)
                 lastRead = position
                 if Self.isWanted(row, by: query), let event = Self.event(in: row) {
                     list.entries.append(ListEntry(position: position, value: event))
@@ -58,27 +59,22 @@ final class EventReader {
             guard case .interrupted = error else { throw error }
             isCut = true
         }
-        if isCut {
-            // Without any progress the next page would end here again.
-            guard let lastRead else { throw QueryLimit.time }
-            list.cut = lastRead
-        }
+        if isCut { try list.cut(behind: lastRead) }
         return list
     }
 
-    /// Whether a row, whose values are in the order of `columns`, is about everything that the query names.
+    /// Whether a row is about everything that the query names.
     private static func isWanted(_ row: borrowing SQLiteRow, by query: LaneQuery) -> Bool {
-        let conditions: [(text: String?, column: Int)] = [
-            (query.code, 3), (query.installation, 6), (query.user, 7), (query.type, 8), (query.group, 10),
+        let conditions: [(text: String?, column: Column)] = [
+            (query.code, .code), (query.installation, .installation), (query.user, .user),
+            (query.type, .attributesType), (query.group, .group),
         ]
         for condition in conditions {
             guard let text = condition.text else { continue }
-            if row.text(at: condition.column) != text { return false }
+            if row.text(condition.column) != text { return false }
         }
         return true
     }
-
-    // MARK: Positions
 
     /// Returns the position of an event: newest first, and within a millisecond by falling lane and offset.
     private static func position(at time: Int64, offset: Int64, lane: Int32) -> ListPosition {
@@ -88,22 +84,22 @@ final class EventReader {
         return ListPosition(at: time, tieBreaker: tieBreaker)
     }
 
-    /// Returns the event of a row, whose values are in the order of `columns`.
+    /// Returns nil for an event with a code that this version does not know.
     private static func event(in row: borrowing SQLiteRow) -> Event? {
-        guard let code = row.text(at: 3).flatMap(Event.Code.init) else { return nil }
+        guard let code = row.text(.code).flatMap(Event.Code.init) else { return nil }
         return Event(
-            code, app: row.text(at: 4) ?? "", environment: row.text(at: 5).flatMap(Environment.init),
-            installation: row.text(at: 6), user: row.text(at: 7), attributesType: row.text(at: 8),
-            activity: row.text(at: 9),
-            group: row.text(at: 10), tokenHash: row.text(at: 11),
-            cause: row.text(at: 12).flatMap(Event.Cause.init),
-            sendID: row.text(at: 15), scheduleID: row.text(at: 13), scheduleName: row.text(at: 14),
-            eventTime: row.integer(at: 1), receivedAt: row.integer(at: 2))
+            code, app: row.text(.app) ?? "", environment: row.text(.environment).flatMap(Environment.init),
+            installation: row.text(.installation), user: row.text(.user),
+            attributesType: row.text(.attributesType), activity: row.text(.activity),
+            group: row.text(.group), tokenHash: row.text(.tokenHash),
+            cause: row.text(.cause).flatMap(Event.Cause.init), sendID: row.text(.sendID),
+            scheduleID: row.text(.scheduleID), scheduleName: row.text(.scheduleName),
+            eventTime: row.integer(.at), receivedAt: row.integer(.receivedAt))
     }
 
     // MARK: Counts
 
-    /// The counts of one lane, and the hour up to which they are complete if the budget was used up.
+    /// The counts of one lane, and the hour up to which they are complete if a limit ended them early.
     struct CountList {
         var counts: [QueryResult.EventCount] = []
         var cutHour: Int64?
@@ -126,27 +122,18 @@ final class EventReader {
             WHERE app = ?1 AND hour >= ?2 AND hour < ?3 \(query.group == nil ? "" : "AND group_name = ?4")
             ORDER BY hour
             """)
-        var sums: [QueryResult.EventCount: Int] = [:]
-        var (firstHour, lastHour): (Int64?, Int64?)
-        var limit: QueryLimit?
+        var sums = HourlySums()
         do throws(SQLiteError) {
             try statement.readRows(values: values) { row in
-                let hour = row.integer(at: 0)
-                firstHour = firstHour ?? hour
-                lastHour = hour
-                limit =
-                    sums.count > QueryLimits.bucketsMax ? .size : budget.countRow() ? nil : .time
-                if limit != nil { return false }
-                if let count = Self.count(in: row, for: query) {
-                    sums[count, default: 0] += Int(row.integer(at: 4))
-                }
+                guard sums.begin(hour: row.integer(at: 0), budget: budget) else { return false }
+                if let key = Self.key(in: row, for: query) { sums.add(Int(row.integer(at: 4)), to: key) }
                 return true
             }
         } catch {
             guard case .interrupted = error else { throw error }
-            limit = .time
+            sums.limit = .time
         }
-        return try Self.list(of: sums, limit: limit, firstHour: firstHour, lastHour: lastHour)
+        return try sums.completeHours()
     }
 
     /// Returns the counts of events by hour and user, from the events themselves. The tables of counts have no users,
@@ -161,18 +148,13 @@ final class EventReader {
         // The list can then end at an hour, behind which nothing was counted.
         ordered.isOldestFirst = true
         let selection = EventSelection(query: ordered, lane: lane)
-        let statement = try database.prepare(selection.statement(columns: Self.columns))
-        var sums: [QueryResult.EventCount: Int] = [:]
-        var (firstHour, lastHour): (Int64?, Int64?)
-        var limit: QueryLimit?
+        let statement = try database.prepare(selection.statement(columns: Column.names))
+        var sums = HourlySums()
         var failure: (any Error)?
         do throws(SQLiteError) {
             try statement.readRows(values: selection.values) { row in
-                let hour = row.integer(at: 1) / EventCounts.hourMilliseconds
-                firstHour = firstHour ?? hour
-                lastHour = hour
-                limit = sums.count > QueryLimits.bucketsMax ? .size : budget.countRow() ? nil : .time
-                if limit != nil { return false }
+                let hour = row.integer(.at) / EventCounts.hourMilliseconds
+                guard sums.begin(hour: hour, budget: budget) else { return false }
                 guard Self.isWanted(row, by: query), let event = Self.event(in: row) else { return true }
                 do {
                     if let user = event.user, try erasedUpTo(user) >= event.receivedAt { return true }
@@ -180,60 +162,43 @@ final class EventReader {
                     failure = error
                     return false
                 }
-                sums[Self.count(of: event, in: hour, for: query), default: 0] += 1
+                sums.add(1, to: Self.key(of: event, in: hour, for: query))
                 return true
             }
         } catch {
             guard case .interrupted = error else { throw error }
-            limit = .time
+            sums.limit = .time
         }
         if let failure { throw failure }
-        return try Self.list(of: sums, limit: limit, firstHour: firstHour, lastHour: lastHour)
+        return try sums.completeHours()
     }
 
     /// Returns the key of an event's count, with the properties that the query distinguishes.
-    private static func count(
+    private static func key(
         of event: Event, in hour: Int64, for query: LaneQuery
-    ) -> QueryResult.EventCount {
+    ) -> QueryResult.EventCount.Key {
         let names = query.names
-        return QueryResult.EventCount(
+        return QueryResult.EventCount.Key(
             hour: hour, code: names.contains("code") ? event.code.rawValue : "",
             type: names.contains("type") ? event.attributesType : nil,
             group: names.contains("group") ? event.group : nil,
-            user: names.contains("user") ? event.user : nil, count: 0)
+            user: names.contains("user") ? event.user : nil)
     }
 
-    /// Returns the counts of the complete hours.
-    private static func list(
-        of sums: [QueryResult.EventCount: Int], limit: QueryLimit?, firstHour: Int64?, lastHour: Int64?
-    ) throws -> CountList {
-        var list = CountList()
-        if let limit {
-            // The last hour may be incomplete. Without any complete hour the next page would end here again.
-            guard let lastHour, lastHour != firstHour else { throw limit }
-            list.cutHour = lastHour
-        }
-        for (var count, sum) in sums where list.cutHour.map({ count.hour < $0 }) ?? true {
-            count.count = sum
-            list.counts.append(count)
-        }
-        return list
-    }
-
-    /// Returns the key of a row's count, with the properties that the query distinguishes, or nil if the query does
-    /// not want the row.
-    private static func count(
+    /// Returns the key of a stored count, with the properties that the query distinguishes, or nil if the query does
+    /// not want the count.
+    private static func key(
         in row: borrowing SQLiteRow, for query: LaneQuery
-    ) -> QueryResult.EventCount? {
+    ) -> QueryResult.EventCount.Key? {
         let (code, type, group) = (row.text(at: 1) ?? "", row.text(at: 2) ?? "", row.text(at: 3) ?? "")
         if let wanted = query.code, wanted != code { return nil }
         if let wanted = query.type, wanted != type { return nil }
         let names = query.names
         // A name is never empty, so an empty text means no name.
-        return QueryResult.EventCount(
+        return QueryResult.EventCount.Key(
             hour: row.integer(at: 0), code: names.contains("code") ? code : "",
             type: names.contains("type") && !type.isEmpty ? type : nil,
-            group: names.contains("group") && !group.isEmpty ? group : nil, count: 0)
+            group: names.contains("group") && !group.isEmpty ? group : nil)
     }
 
     /// Returns the number of taps on a group's activities between neighboring times.
@@ -253,5 +218,48 @@ final class EventReader {
             taps.append(count)
         }
         return taps
+    }
+}
+
+extension SQLiteRow {
+    fileprivate borrowing func integer(_ column: EventReader.Column) -> Int64 { integer(at: column.rawValue) }
+
+    fileprivate borrowing func text(_ column: EventReader.Column) -> String? { text(at: column.rawValue) }
+}
+
+/// The sums of one lane while its rows are read, the oldest hour first.
+private struct HourlySums {
+    private var sums: [QueryResult.EventCount.Key: Int] = [:]
+    private var firstHour: Int64?
+    private var lastHour: Int64?
+    /// The limit that ended the reading, so that the last hour may be incomplete.
+    var limit: QueryLimit?
+
+    /// Begins a row. Returns false if a limit ends the reading before it.
+    mutating func begin(hour: Int64, budget: QueryBudget) -> Bool {
+        firstHour = firstHour ?? hour
+        lastHour = hour
+        if sums.count > QueryLimits.bucketsMax {
+            limit = .size
+        } else if !budget.countRow() {
+            limit = .time
+        }
+        return limit == nil
+    }
+
+    mutating func add(_ count: Int, to key: QueryResult.EventCount.Key) { sums[key, default: 0] += count }
+
+    /// Returns the counts of the complete hours. Throws the limit if no hour is complete, because the next page would
+    /// end in the same hour.
+    func completeHours() throws(QueryLimit) -> EventReader.CountList {
+        var list = EventReader.CountList()
+        if let limit {
+            guard let lastHour, lastHour != firstHour else { throw limit }
+            list.cutHour = lastHour
+        }
+        for (key, count) in sums where list.cutHour.map({ key.hour < $0 }) ?? true {
+            list.counts.append(QueryResult.EventCount(key: key, count: count))
+        }
+        return list
     }
 }

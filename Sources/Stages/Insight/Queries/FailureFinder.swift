@@ -21,12 +21,6 @@ struct FailureFinder {
     private let reader: JSONReader
     private let budget: QueryBudget
 
-    /// The failures of one lane, and the position behind which receipts were not read because the budget was used up.
-    struct FoundFailures {
-        var entries: [ListEntry<TimelinePush>] = []
-        var cut: ListPosition?
-    }
-
     init(lane: OpenLane, reader: JSONReader, budget: QueryBudget) {
         file = lane.receiptsEnvironment
         self.lane = lane.partition
@@ -37,35 +31,30 @@ struct FailureFinder {
     /// Returns the failures in the order of the receipts, from the query's position on.
     ///
     /// - Parameter times: The times of the send's acceptance and of its newest receipt in this lane.
-    func failures(for query: LaneQuery, send: String, times: ClosedRange<Int64>) throws -> FoundFailures {
-        guard let begin = try firstOffset(for: query, from: times.lowerBound) else { return FoundFailures() }
+    func failures(
+        for query: LaneQuery, send: String, times: ClosedRange<Int64>
+    ) throws -> LaneList<TimelinePush> {
+        var list = LaneList<TimelinePush>()
+        guard let begin = try firstOffset(for: query, from: times.lowerBound) else { return list }
         let end = times.upperBound + Self.disorderMilliseconds
-        var range = KeyRange(from: Self.key(of: begin))
-        var found = FoundFailures()
         var lastRead: ListPosition?
-        var isOver = false
-        while !isOver, found.entries.count < query.limit {
-            let page = try rows(within: range)
-            isOver = page.count < Self.pageRowsMax
-            for row in page {
+        var unread: KeyRange? = KeyRange(from: Self.key(of: begin))
+        while let range = unread {
+            let page = try rows(of: .receipts, within: range, max: Self.pageRowsMax)
+            for row in page.rows {
                 guard budget.countRow() else {
-                    // Without any progress the next page would end here again.
-                    guard let lastRead else { throw QueryLimit.time }
-                    found.cut = lastRead
-                    return found
+                    try list.cut(behind: lastRead)
+                    return list
                 }
-                if row.at > end {
-                    isOver = true
-                    break
-                }
-                let position = Self.position(lane: lane, offset: row.offset, line: .max)
-                lastRead = position
-                found.entries += entries(in: row, of: send, for: query)
-                if found.entries.count >= query.limit { break }
-                range.advance(past: Self.key(of: row.offset).span)
+                if row.at > end { return list }
+                let offset = Int64(clamping: BigEndian.number(in: row.key.span, at: 0))
+                lastRead = Self.position(lane: lane, offset: offset, line: .max)
+                list.entries += entries(ofReceipt: row.value, at: offset, of: send, for: query)
+                if list.entries.count >= query.limit { return list }
             }
+            unread = page.rest
         }
-        return found
+        return list
     }
 
     // MARK: Positions
@@ -97,7 +86,8 @@ struct FailureFinder {
             let offset = Int64.max - Int64(clamping: BigEndian.number(in: after.tieBreaker.span, at: 4))
             // Behind the last possible line nothing of the receipt is left.
             let isReceiptOver = after.tieBreaker.suffix(4).allSatisfy { $0 == 0 }
-            return max(first, isReceiptOver ? offset + 1 : offset)
+            // A caller can write any position, also the one behind the largest offset.
+            return max(first, isReceiptOver && offset < .max ? offset + 1 : offset)
         }
         // Earlier pages contain the lanes before the cursor's.
         return Array(begin.prefix(4)).lexicographicallyPrecedes(cursorLane) ? first : nil
@@ -123,65 +113,31 @@ struct FailureFinder {
 
     // MARK: Rows
 
-    private struct Row {
-        var offset: Int64
-        /// Milliseconds since 1970.
-        var at: Int64
-        /// The length of the JSON, the JSON and the header `to`.
-        var value: [UInt8]
-    }
-
-    /// Returns the offset and the time of the first receipt from an offset on, or nil behind the last one.
+    /// Returns the offset and the time of the first receipt from an offset on, or nil behind the last one. The rows of
+    /// hashes have the same keys and times as the receipts, and are shorter.
     private func row(from offset: Int64) throws -> (offset: Int64, at: Int64)? {
-        var found: (Int64, Int64)?
-        try file.read { view throws(StoreError) in
-            try view.scan(
-                file.table(named: ReceiptTable.recipientHashes.rawValue),
-                range: KeyRange(from: Self.key(of: offset))
-            ) { key, stored in
-                guard key.count >= 8, stored.count >= RowChecksum.byteCount + RetentionSweep.timeByteCount
-                else { return .next }
-                found = (
-                    Int64(clamping: BigEndian.number(in: key, at: 0)),
-                    Int64(clamping: BigEndian.number(in: stored, at: RowChecksum.byteCount))
-                )
-                return .stop
-            }
+        try rows(of: .recipientHashes, within: KeyRange(from: Self.key(of: offset)), max: 1).rows.first.map {
+            (Int64(clamping: BigEndian.number(in: $0.key.span, at: 0)), $0.at)
         }
-        return found
     }
 
-    private func rows(within range: KeyRange) throws -> [Row] {
-        var range = range
-        var rows: [Row] = []
-        _ = try file.read { view throws(StoreError) in
-            try view.readPage(
-                of: file.table(named: ReceiptTable.receipts.rawValue), range: &range,
-                rowsMax: Self.pageRowsMax
-            ) { key, stored in
-                let prefixBytes = RowChecksum.byteCount + RetentionSweep.timeByteCount
-                guard key.count >= 8, stored.count > prefixBytes,
-                    RowChecksum.isValid(key: key, stored: stored)
-                else { return }
-                rows.append(
-                    Row(
-                        offset: Int64(clamping: BigEndian.number(in: key, at: 0)),
-                        at: Int64(clamping: BigEndian.number(in: stored, at: RowChecksum.byteCount)),
-                        value: [UInt8](copying: stored.extracting(droppingFirst: prefixBytes))))
-            }
-        }
-        return rows
+    private func rows(of table: ReceiptTable, within range: KeyRange, max: Int) throws -> RowPage {
+        try RowPage(of: table.rawValue, in: file, within: range, rowsMax: max)
     }
 
     /// Returns the failures of a receipt. The result is empty if the receipt is about another send.
-    private func entries(in row: Row, of send: String, for query: LaneQuery) -> [ListEntry<TimelinePush>] {
-        guard let (json, lines) = PushFinder.parts(of: row.value.span),
+    ///
+    /// - Parameter value: The row of the receipt.
+    private func entries(
+        ofReceipt value: [UInt8], at offset: Int64, of send: String, for query: LaneQuery
+    ) -> [ListEntry<TimelinePush>] {
+        guard let (json, lines) = PushFinder.parts(of: value.span),
             let receipt = Receipt.decodeIfValid(json, with: reader), receipt.app == query.app,
             receipt.send == send
         else { return [] }
         let pushes = receipt.pushes(to: ReceiptLines.addressees(in: lines.span), where: { _ in true })
         return pushes.enumerated().compactMap { line, push in
-            let position = Self.position(lane: lane, offset: row.offset, line: UInt32(clamping: line))
+            let position = Self.position(lane: lane, offset: offset, line: UInt32(clamping: line))
             guard Self.failures.contains(push.outcome), query.code.map({ $0 == push.reason }) ?? true,
                 query.after.map({ position.isBehind($0) }) ?? true
             else { return nil }

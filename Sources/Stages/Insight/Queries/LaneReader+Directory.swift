@@ -12,34 +12,36 @@ extension LaneReader {
     /// Lists the users that installations or profiles name. An erased user is not listed.
     func listUsers(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         let app = InstallationRowMapping.appPrefix(query.app)
-        let users = app + Array(Recipient.userPrefix.utf8)
-        var range = KeyRange(prefix: users)
-        if let after = query.after {
-            range = KeyRange(from: app + after.tieBreaker + [Self.behindName], upTo: range.upper)
-        }
+        var list = LaneList<QueryResult.UserSummary>()
+        // The rows of a user lie one after the other, so a user is complete at the first row of the next one.
         var current: QueryResult.UserSummary?
         var lastFinished: ListPosition?
-        let isCut = try forEachRow(in: &range, table: .index, of: lane) { key, rowKey in
-            let text = String(decoding: key.dropFirst(app.count).prefix { $0 != 0 }, as: UTF8.self)
-            if let finished = current, finished.recipientText != text {
-                if let entry = finished.entry { result.users.append(entry) }
-                (lastFinished, current) = (finished.position, nil)
+        func finishCurrent() {
+            guard let user = current else { return }
+            if let entry = user.entry { list.entries.append(entry) }
+            (lastFinished, current) = (user.position, nil)
+        }
+        let range = range(of: query, keysAfter: app, namesFrom: Recipient.userPrefix)
+        try forEachRow(within: range, topic: .installations, table: .index, in: lane) { indexRow in
+            guard budget.countRow() else {
+                try list.cut(behind: lastFinished)
+                current = nil
+                return false
             }
-            if result.users.count >= query.limit { return false }
-            var summary = current ?? QueryResult.UserSummary(recipientText: text)
-            if let row = try installation(at: rowKey, in: lane), row.recipient.text == text {
-                summary.add(row)
+            let text = String(decoding: Self.name(in: indexRow.key, after: app), as: UTF8.self)
+            if let user = current, user.recipientText != text { finishCurrent() }
+            if list.entries.count >= query.limit { return false }
+            var user = current ?? QueryResult.UserSummary(recipientText: text)
+            // The index leads to the row of an installation, or of the user's profile.
+            if let row = try installation(at: indexRow.value, in: lane), row.recipient.text == text {
+                user.add(row)
             }
-            current = summary
+            current = user
             return true
         }
-        if isCut {
-            // Without any progress the next page would end here again.
-            guard let lastFinished else { throw QueryLimit.time }
-            result.cuts = [lastFinished]
-        } else if let entry = current?.entry, result.users.count < query.limit {
-            result.users.append(entry)
-        }
+        finishCurrent()
+        result.users = list.entries
+        result.cuts = list.cuts
     }
 
     /// Lists the installations of the app, or of one user.
@@ -48,45 +50,44 @@ extension LaneReader {
         let prefix =
             owner.map { InstallationRowMapping.recipientPrefix(of: $0, app: query.app) }
             ?? InstallationRowMapping.appPrefix(query.app)
-        var range = KeyRange(prefix: prefix + Array(Recipient.installationPrefix.utf8))
-        if let after = query.after {
-            range = KeyRange(from: prefix + after.tieBreaker + [Self.behindName], upTo: range.upper)
-        }
+        let table = owner == nil ? RowTable.rows : .index
+        var list = LaneList<Installation>()
         var lastRead: ListPosition?
-        let isCut = try forEachRow(in: &range, table: owner == nil ? .rows : .index, of: lane) { key, value in
-            if result.listedInstallations.count >= query.limit { return false }
-            let position = ListPosition(at: 0, tieBreaker: key.dropFirst(prefix.count).prefix { $0 != 0 })
+        let range = range(of: query, keysAfter: prefix, namesFrom: Recipient.installationPrefix)
+        try forEachRow(within: range, topic: .installations, table: table, in: lane) { row in
+            guard budget.countRow() else {
+                try list.cut(behind: lastRead)
+                return false
+            }
+            let position = ListPosition(at: 0, tieBreaker: Self.name(in: row.key, after: prefix))
             // A row of the index leads to the row of the installation.
-            let rowKey = owner == nil ? key : value
-            if let row = try installation(at: rowKey, in: lane), owner == nil || row.recipient == owner {
-                result.listedInstallations.append(ListEntry(position: position, value: row))
+            let rowKey = owner == nil ? row.key : row.value
+            if let phone = try installation(at: rowKey, in: lane), owner == nil || phone.recipient == owner {
+                list.entries.append(ListEntry(position: position, value: phone))
             }
             lastRead = position
-            return true
+            return list.entries.count < query.limit
         }
-        if isCut {
-            guard let lastRead else { throw QueryLimit.time }
-            result.cuts = [lastRead]
-        }
+        result.listedInstallations = list.entries
+        result.cuts = list.cuts
     }
 
-    /// Passes on the rows of a range in order, until `take` returns false.
+    /// Returns the keys of a list from the query's position on.
     ///
-    /// - Returns: Whether the budget ended the list early.
-    private func forEachRow(
-        in range: inout KeyRange, table: RowTable, of lane: OpenLane,
-        take: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
-    ) throws -> Bool {
-        while true {
-            let page = try rows(
-                within: range, topic: .installations, table: table, in: lane, max: Self.pageRowsMax)
-            for (key, value) in page {
-                guard budget.countRow() else { return true }
-                guard try take(key, value) else { return false }
-                range.advance(past: key.span)
-            }
-            if page.count < Self.pageRowsMax { return false }
-        }
+    /// - Parameters:
+    ///   - prefix: The part of the keys before the names.
+    ///   - namePrefix: The beginning of all names of the list.
+    private func range(of query: LaneQuery, keysAfter prefix: [UInt8], namesFrom namePrefix: String)
+        -> KeyRange
+    {
+        let all = KeyRange(prefix: prefix + Array(namePrefix.utf8))
+        guard let after = query.after else { return all }
+        return KeyRange(from: prefix + after.tieBreaker + [Self.behindName], upTo: all.upper)
+    }
+
+    /// Returns the name in a key, which ends at the next zero byte.
+    private static func name(in key: [UInt8], after prefix: [UInt8]) -> [UInt8] {
+        Array(key.dropFirst(prefix.count).prefix { $0 != 0 })
     }
 }
 

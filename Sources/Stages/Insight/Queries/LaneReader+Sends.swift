@@ -3,28 +3,39 @@ internal import RecordFormat
 internal import Sends
 internal import Store
 
+// Sends, their outcomes, and the groups that they change.
+
 extension LaneReader {
     /// The limit of one send's records: one or two verdicts, and one record for each lane.
     private static let recordsMax = 20_000
-    /// The limit of rows about repetitions of one send. Further ones are not shown.
-    private static let repetitionsMax = 200
+    /// The limit of rows about resends of one send. Further ones are not shown.
+    private static let resendsMax = 200
 
-    /// Finds the tallies and the progress of a send.
-    func findSend(_ send: String, of app: String, in lane: OpenLane, into result: inout QueryResult) throws {
+    /// Finds the tallies and the progress of the named sends.
+    func findSends(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
+        for send in query.names {
+            try budget.spendRow()
+            try findSend(send, of: query.app, in: lane, into: &result)
+        }
+    }
+
+    private func findSend(
+        _ send: String, of app: String, in lane: OpenLane, into result: inout QueryResult
+    ) throws {
         let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
         for (environment, tally) in try stored.report(of: send, app: app).environments {
             result.tallies.append(
                 QueryResult.EnvironmentTally(send: send, environment: environment, tally: tally))
         }
-        for (key, tally) in try stored.repetitions(of: send, app: app, max: Self.repetitionsMax) {
+        for (key, tally) in try stored.derivedSends(of: send, app: app, max: Self.resendsMax) {
             result.tallies.append(
                 QueryResult.EnvironmentTally(send: key.send, environment: key.environment, tally: tally))
         }
         let range = KeyRange(prefix: ProgressRowMapping.recordsPrefix(app: app, send: send))
-        for (_, value) in try rows(
-            within: range, topic: .progress, table: .rows, in: lane, max: Self.recordsMax)
+        for row in try firstRows(
+            Self.recordsMax, within: range, topic: .progress, table: .rows, in: lane)
         {
-            if let progress = ProgressRecord.decodeIfValid(value, with: reader) {
+            if let progress = ProgressRecord.decodeIfValid(row.value, with: reader) {
                 result.progress.append(progress)
             }
         }
@@ -37,10 +48,20 @@ extension LaneReader {
         // A lane without a receipt of the send need not be read.
         guard let tally = try stored.report(of: send, app: query.app).total else { return }
         let times = tally.acceptedAt...max(tally.acceptedAt, tally.newestReceiptAt)
-        let found = try FailureFinder(lane: lane, reader: reader, budget: budget).failures(
+        let list = try FailureFinder(lane: lane, reader: reader, budget: budget).failures(
             for: query, send: send, times: times)
-        result.failures = found.entries
-        if let cut = found.cut { result.cuts = [cut] }
+        result.failures = list.entries
+        result.cuts = list.cuts
+    }
+
+    /// Finds the periods of the app's series.
+    func findPeriods(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
+        guard let resolution = query.code.flatMap(SeriesResolution.init) else { return }
+        let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
+        for period in try stored.periods(of: query.app, resolution: resolution) {
+            try budget.spendRow()
+            if period.at >= query.from, period.at < query.to { result.periods.append(period) }
+        }
     }
 
     /// Lists the ids of sends by their time.
@@ -48,33 +69,31 @@ extension LaneReader {
         let prefix =
             query.group.map { ProgressRowMapping.groupPrefix(app: query.app, group: $0) }
             ?? ProgressRowMapping.timePrefix(app: query.app)
-        try list(for: query, topic: .progress, table: .index, prefix: prefix, in: lane) { position, value in
-            ListEntry(position: position, value: String(decoding: value, as: UTF8.self))
-        } into: {
-            result.sends.append($0)
-        } onCut: {
-            result.cuts = [$0]
+        let list = try list(for: query, topic: .progress, table: .index, prefix: prefix, in: lane) {
+            String(decoding: $0, as: UTF8.self)
         }
+        result.sends = list.entries
+        result.cuts = list.cuts
     }
+
+    // MARK: Groups
 
     /// Lists groups by their newest send.
     func listGroups(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
-        try list(
-            for: query, topic: .groups, table: .index,
-            prefix: GroupRowMapping.timePrefix(app: query.app), in: lane
-        ) { position, key in
+        let list = try list(
+            for: query, topic: .groups, table: .index, prefix: GroupRowMapping.timePrefix(app: query.app),
+            in: lane
+        ) { key -> QueryResult.GroupScope? in
             guard let key = unsafe key.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) else { return nil }
             // If the whole group is also known, the list contains only the whole group.
             if key.recipient != nil, try scope(of: key.wholeGroup, in: lane) != nil { return nil }
             guard let scope = try scope(of: key, in: lane),
                 query.code.map({ $0 == scope.row.stateName }) ?? true
             else { return nil }
-            return ListEntry(position: position, value: scope)
-        } into: {
-            result.scopes.append($0)
-        } onCut: {
-            result.cuts = [$0]
+            return scope
         }
+        result.scopes = list.entries
+        result.cuts = list.cuts
     }
 
     /// Finds the states of the named groups, and of one user in them.
@@ -92,12 +111,11 @@ extension LaneReader {
 
     /// Returns nil for a group that no send has used. Phones of private groups name such a group.
     private func scope(of key: ScopeKey, in lane: OpenLane) throws -> QueryResult.GroupScope? {
-        try value(of: GroupRowMapping.rowKey(of: key), topic: .groups, table: .rows, in: lane).flatMap {
-            value in
-            GroupRow.decodeIfValid(value, with: reader).flatMap { row in
-                row.lastSendAt > 0 ? QueryResult.GroupScope(key: key, row: row) : nil
-            }
+        let value = try value(of: GroupRowMapping.rowKey(of: key), topic: .groups, table: .rows, in: lane)
+        guard let value, let row = GroupRow.decodeIfValid(value, with: reader), row.lastSendAt > 0 else {
+            return nil
         }
+        return QueryResult.GroupScope(key: key, row: row)
     }
 }
 

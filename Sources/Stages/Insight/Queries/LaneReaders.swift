@@ -6,14 +6,14 @@ final class LaneReaders: Sendable {
     private let openLanes: OpenLanes
     private let threads: FairThreads<LaneReader>
 
-    /// - Parameter lanes: The number of all lanes.
-    init(openLanes: OpenLanes, lanes: Int, freshness: FreshnessLog) throws {
+    /// - Parameter laneCount: The number of all lanes.
+    init(openLanes: OpenLanes, laneCount: Int, freshness: FreshnessLog) throws {
         self.openLanes = openLanes
         threads = FairThreads(
             name: "insight-read", threads: QueryLimits.threads,
             limits: .init(
                 waitingPerCallerMax: QueryLimits.waitingPerCallerMax, waitingMax: QueryLimits.waitingMax)
-        ) { _ in LaneReader(openLanes: openLanes, lanes: lanes, freshness: freshness) }
+        ) { _ in LaneReader(openLanes: openLanes, laneCount: laneCount, freshness: freshness) }
     }
 
     /// The lanes that are open in this process.

@@ -34,17 +34,17 @@ package struct SendReport: Sendable, Hashable {
     /// Returns the number of jobs without a final receipt. A job that was sent again from the dead letters has
     /// two final receipts, so there may be more of them than jobs.
     ///
-    /// - Parameter expanded: The number of jobs that the lanes reported.
-    package func remainingJobs(of expanded: Int) -> Int { max(0, expanded - (total?.finishedCount ?? 0)) }
+    /// - Parameter jobs: The number of jobs that the lanes reported.
+    package func remainingJobs(of jobs: Int) -> Int { max(0, jobs - (total?.finishedCount ?? 0)) }
 }
 
 extension SendReport {
     /// Writes the fields into an open object.
     ///
-    /// - Parameter expanded: The number of jobs that the lanes reported, or nil if it is not known.
-    package func write(to writer: inout JSONWriter, expanded: Int?) {
+    /// - Parameter jobs: The number of jobs that the lanes reported, or nil if it is not known.
+    package func write(to writer: inout JSONWriter, jobs: Int?) {
         Self.writeTally(total, to: &writer)
-        writer.field("toGo", expanded.map { remainingJobs(of: $0) })
+        writer.field("toGo", jobs.map { remainingJobs(of: $0) })
         writer.name("environments")
         writer.beginObject()
         for environment in Environment.allCases {

@@ -12,26 +12,33 @@ enum GroupRowMapping: RowMapping {
     static func apply(
         _ record: borrowing Kafka.Record, with reader: JSONReader, into rows: PendingRows
     ) throws(StoreError) -> RecordOutcome {
-        // The topic also contains send ids that the planner has seen. They are skipped.
-        guard let bytes = [UInt8](copying: record.key),
-            let key = unsafe bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) })
-        else { return .ignored }
-        let rowKey = rowKey(of: key)
-        if let old = try rows.value(of: rowKey, in: .rows).flatMap({
-            GroupRow.decodeIfValid($0, with: reader)
-        }),
-            let oldIndexKey = indexKey(of: key, row: old)
-        {
+        guard let key = [UInt8](copying: record.key) else { return .ignored }
+        return try apply(key: key, value: [UInt8](copying: record.value), with: reader, into: rows)
+    }
+
+    static func apply(
+        key: [UInt8], value: [UInt8]?, with reader: JSONReader, into rows: PendingRows
+    ) throws(StoreError) -> RecordOutcome {
+        // The planner's other rows of the topic, such as those of idempotency keys, have no key of a scope.
+        guard let scope = unsafe key.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) else { return .ignored }
+        var new: GroupRow?
+        if let value {
+            // A record that cannot be read changes nothing, so the group stays in the list.
+            new = GroupRow.decodeIfValid(value, with: reader)
+            if new == nil { return .unreadable }
+        }
+        let rowKey = rowKey(of: scope)
+        let old = try rows.value(of: rowKey, in: .rows).flatMap { GroupRow.decodeIfValid($0, with: reader) }
+        if let oldIndexKey = old.flatMap({ indexKey(of: scope, row: $0) }) {
             rows.remove(oldIndexKey, in: .index)
         }
-        guard let value = [UInt8](copying: record.value) else {
+        guard let new, let value else {
             rows.remove(rowKey, in: .rows)
             return .entered
         }
-        guard let new = GroupRow.decodeIfValid(value, with: reader) else { return .unreadable }
         rows.put(key: rowKey, value: value, at: new.lastSendAt, in: .rows)
-        if let newIndexKey = indexKey(of: key, row: new) {
-            rows.put(key: newIndexKey, value: bytes, at: new.lastSendAt, in: .index)
+        if let newIndexKey = indexKey(of: scope, row: new) {
+            rows.put(key: newIndexKey, value: key, at: new.lastSendAt, in: .index)
         }
         return .entered
     }
@@ -45,6 +52,9 @@ enum GroupRowMapping: RowMapping {
         }
     }
 
+    /// Returns the prefix of an app's keys in the list of groups. The time of the newest send follows.
+    static func timePrefix(app: String) -> [UInt8] { RowKey.joining(app) }
+
     /// Returns the group's key in the list of groups, or nil for the scope of an activity, or a group that no send has
     /// used.
     private static func indexKey(of key: ScopeKey, row: GroupRow) -> [UInt8]? {
@@ -52,6 +62,4 @@ enum GroupRowMapping: RowMapping {
         return timePrefix(app: key.app) + RowKey.newestFirst(time: row.lastSendAt)
             + RowKey.joining(group, key.recipient?.text ?? "")
     }
-
-    static func timePrefix(app: String) -> [UInt8] { RowKey.joining(app) }
 }

@@ -23,11 +23,14 @@ enum RowKey {
         return bytes
     }
 
-    /// Returns the time that `newestFirst(time:)` wrote behind a prefix, or nil if the key is too short.
+    /// Returns the time that `newestFirst(time:)` wrote behind a prefix, and the bytes behind it. Returns nil if the key is
+    /// too short.
     ///
     /// - Parameter prefix: The length of the prefix in bytes.
-    static func time(in key: Span<UInt8>, after prefix: Int) -> Int64? {
+    static func position(in key: [UInt8], after prefix: Int) -> ListPosition? {
         guard key.count >= prefix + timeBytes else { return nil }
-        return Int64(clamping: UInt64.max - BigEndian.number(in: key, at: prefix))
+        return ListPosition(
+            at: Int64(clamping: UInt64.max - BigEndian.number(in: key.span, at: prefix)),
+            tieBreaker: Array(key[(prefix + timeBytes)...]))
     }
 }

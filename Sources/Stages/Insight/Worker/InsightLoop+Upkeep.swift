@@ -11,6 +11,7 @@ extension InsightLoop {
 
     /// Does the periodic work, once a second.
     func performUpkeep() {
+        for (partition, failure) in openLanes.takeDamage() { reopen(lane: partition, after: failure) }
         deleteOldRows()
         resumeFullFiles(at: .now())
         for lane in lanes.values { publishAsOf(lane) }

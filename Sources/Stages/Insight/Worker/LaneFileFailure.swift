@@ -2,7 +2,7 @@ internal import SQLite
 internal import Store
 
 /// An error of one of a lane's files. A lane has one file for each topic.
-struct LaneFileFailure {
+struct LaneFileFailure: Sendable {
     /// The topic whose file is damaged and must be rebuilt. Nil if reopening the file can help.
     let damagedTopic: InsightTopic?
     /// Whether the file has reached the limit of its size. Only the deletion of old rows makes room.

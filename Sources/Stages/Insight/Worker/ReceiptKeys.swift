@@ -17,11 +17,11 @@ extension JobPosition {
 
 extension SendTally.Key {
     /// The app and the send, each with a zero byte behind it, and the environment.
-    var bytes: [UInt8] { Self.prefix(app: app, send: send) + Array(environment.rawValue.utf8) }
+    var bytes: [UInt8] { Self.prefix(app: app, sendsFrom: send) + [0] + Array(environment.rawValue.utf8) }
 
-    /// Returns the key prefix of a send's rows.
-    static func prefix(app: String, send: String) -> [UInt8] {
-        Array(app.utf8) + [0] + Array(send.utf8) + [0]
+    /// Returns the key prefix of the rows of all sends whose ids begin with a text.
+    static func prefix(app: String, sendsFrom text: String) -> [UInt8] {
+        Array(app.utf8) + [0] + Array(text.utf8)
     }
 
     /// Returns nil for bytes that `bytes` cannot have produced.

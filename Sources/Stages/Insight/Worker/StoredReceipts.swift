@@ -1,6 +1,7 @@
 internal import Identifiers
 internal import JSON
 internal import Jobs
+internal import Kafka
 internal import RecordFormat
 internal import Store
 
@@ -20,55 +21,21 @@ struct StoredReceipts: StoredReceiptRows {
     }
 
     func tally(for key: SendTally.Key) throws(StoreError) -> SendTally? {
-        try environment.read { view throws(StoreError) in
-            guard let value = try view.value(of: key.bytes.span, in: table(.tallies)) else {
-                return nil
-            }
-            return try tally(in: value)
-        }
+        try record(at: key.bytes, in: .tallies)
     }
 
     func period(in slot: SeriesSlot) throws(StoreError) -> PeriodTally? {
-        try environment.read { view throws(StoreError) in
-            guard let value = try view.value(of: slot.key.span, in: table(.series)) else { return nil }
-            return try period(in: value)
-        }
+        try record(at: slot.key, in: .series)
     }
 
     /// Returns the periods of an app's series in this lane, in any order.
     func periods(of app: String, resolution: SeriesResolution) throws(StoreError) -> [PeriodTally] {
-        var range = KeyRange(prefix: SeriesSlot.prefix(app: app, resolution: resolution))
+        let range = KeyRange(prefix: SeriesSlot.prefix(app: app, resolution: resolution))
         var periods: [PeriodTally] = []
-        _ = try environment.read { view throws(StoreError) in
-            try view.readPage(of: table(.series), range: &range, rowsMax: resolution.slotCount) {
-                key, stored in
-                guard RowChecksum.isValid(key: key, stored: stored),
-                    let period = try? self.period(
-                        in: stored.extracting(droppingFirst: min(RowChecksum.byteCount, stored.count)))
-                else { return }
-                periods.append(period)
-            }
+        for row in try firstRows(resolution.slotCount, of: .series, within: range) {
+            periods.append(try decode(row.value))
         }
         return periods
-    }
-
-    private func period(in value: Span<UInt8>) throws(StoreError) -> PeriodTally {
-        let json = value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count))
-        do {
-            return try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
-                try unsafe PeriodTally.decode(bytes, with: reader)
-            }
-        } catch { throw unreadableRow }
-    }
-
-    /// Returns the tally in a row's value.
-    func tally(in value: Span<UInt8>) throws(StoreError) -> SendTally {
-        let json = value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count))
-        do {
-            return try unsafe json.withUnsafeBytes { bytes throws(RecordDecodingError) in
-                try unsafe SendTally.decode(bytes, with: reader)
-            }
-        } catch { throw unreadableRow }
     }
 
     /// Returns the report of this lane about a send.
@@ -81,23 +48,42 @@ struct StoredReceipts: StoredReceiptRows {
         return report
     }
 
-    /// Returns the tallies of the sends that `flotilla replay resend` has made of a send's failed jobs. Their ids are
-    /// the send's id, a dot, and the name of the call.
-    func repetitions(
+    /// Returns the tallies of the sends that were made from a send (`DerivedSendID`).
+    func derivedSends(
         of send: String, app: String, max: Int
     ) throws(StoreError) -> [(key: SendTally.Key, tally: SendTally)] {
-        var range = KeyRange(prefix: Array(app.utf8) + [0] + Array(send.utf8) + [UInt8(ascii: ".")])
+        let range = KeyRange(prefix: SendTally.Key.prefix(app: app, sendsFrom: "\(send)."))
         var found: [(key: SendTally.Key, tally: SendTally)] = []
-        _ = try environment.read { view throws(StoreError) in
-            try view.readPage(of: table(.tallies), range: &range, rowsMax: max) { key, stored in
-                guard RowChecksum.isValid(key: key, stored: stored), let tallyKey = SendTally.Key(key),
-                    let tally = try? self.tally(
-                        in: stored.extracting(droppingFirst: min(RowChecksum.byteCount, stored.count)))
-                else { return }
-                found.append((tallyKey, tally))
-            }
+        for row in try firstRows(max, of: .tallies, within: range) {
+            guard let key = SendTally.Key(row.key.span) else { throw unreadableRow }
+            found.append((key, try decode(row.value)))
         }
         return found
+    }
+
+    // MARK: Rows
+
+    private func record<Record: JSONRecord>(
+        at key: [UInt8], in table: ReceiptTable
+    ) throws(StoreError) -> Record? {
+        let json = try environment.read { view throws(StoreError) -> [UInt8]? in
+            guard let value = try view.value(of: key.span, in: self.table(table)) else { return nil }
+            return [UInt8](
+                copying: value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count)))
+        }
+        guard let json else { return nil }
+        return try decode(json)
+    }
+
+    private func firstRows(
+        _ countMax: Int, of table: ReceiptTable, within range: KeyRange
+    ) throws(StoreError) -> [RowPage.Row] {
+        try RowPage(of: table.rawValue, in: environment, within: range, rowsMax: countMax).rows
+    }
+
+    private func decode<Record: JSONRecord>(_ json: [UInt8]) throws(StoreError) -> Record {
+        guard let record = Record.decodeIfValid(json, with: reader) else { throw unreadableRow }
+        return record
     }
 
     private func table(_ table: ReceiptTable) -> Table { environment.table(named: table.rawValue) }

@@ -12,9 +12,14 @@ package struct CommandReadProgress {
 
     /// All commands that were acknowledged before this time are processed. Nil if no time is known.
     private var knownUntil: Int64?
-    /// The answer to the newest question, until all commands below `end` are processed. Every command that was acknowledged
-    /// before `time` lies below `end`.
-    private var requestedEnd: (time: Int64, end: Int64)?
+    /// An end of the partition. Every command that was acknowledged before `time` lies below `offset`.
+    private struct CommandEnd {
+        let time: Int64
+        let offset: Int64
+    }
+
+    /// The answer to the newest question, until all commands below it are processed.
+    private var awaitedEnd: CommandEnd?
 
     package init() {}
 
@@ -25,7 +30,7 @@ package struct CommandReadProgress {
 
     /// Returns whether to ask for the end of the partition now.
     package func mustRequestEnd(at time: Int64) -> Bool {
-        if requestedEnd != nil { return false }
+        if awaitedEnd != nil { return false }
         guard let knownUntil else { return true }
         return time - knownUntil >= Self.endAgeMillisecondsMax
     }
@@ -36,14 +41,14 @@ package struct CommandReadProgress {
     ///   - time: a time before the question was sent.
     ///   - position: the offset below which all commands are processed.
     package mutating func recordEnd(at end: Int64, requestedAt time: Int64, position: Int64) {
-        requestedEnd = (time, end)
+        awaitedEnd = CommandEnd(time: time, offset: end)
         advance(to: position)
     }
 
     /// Notes that all commands below the offset are processed.
     package mutating func advance(to position: Int64) {
-        guard let requestedEnd, position >= requestedEnd.end else { return }
-        knownUntil = max(knownUntil ?? requestedEnd.time, requestedEnd.time)
-        self.requestedEnd = nil
+        guard let awaitedEnd, position >= awaitedEnd.offset else { return }
+        knownUntil = max(knownUntil ?? awaitedEnd.time, awaitedEnd.time)
+        self.awaitedEnd = nil
     }
 }

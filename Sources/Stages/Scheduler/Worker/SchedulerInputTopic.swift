@@ -2,16 +2,21 @@ internal import StageSupport
 internal import Topics
 
 /// The topics that the scheduler reads, in the order of its subscription.
-enum SchedulerInputTopic: CaseIterable {
+enum SchedulerInputTopic: Int, CaseIterable {
     case schedules
     case automaticEnds
 
     static let subscription = TopicSubscription(topics: allCases.map(\.name))
 
-    var name: TopicName { self == .schedules ? .schedules : .schedulesAuto }
+    var name: TopicName {
+        switch self {
+        case .schedules: .schedules
+        case .automaticEnds: .schedulesAuto
+        }
+    }
 
-    /// - Parameter index: the topic's index in the subscription.
-    init(index: Int) { self = index == 0 ? .schedules : .automaticEnds }
+    /// The topic's index in the subscription.
+    var index: Int { rawValue }
 
-    var index: Int { self == .schedules ? 0 : 1 }
+    init(index: Int) { self = Self.allCases[index] }
 }

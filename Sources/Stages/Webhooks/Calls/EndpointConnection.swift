@@ -128,11 +128,12 @@ final class EndpointConnection: TCPConnectionDelegate, TLSConnectionDelegate {
     func didClose(reason: TLSCloseReason) { didClose(because: reason.description) }
 
     private func didClose(because reason: String) {
-        let isReusedInVain = hasServedCalls && !hasReceived
+        let hasClosedWhileIdle = hasServedCalls && !hasReceived
         let completion = completion
         close()
         completion?(
-            isReusedInVain ? .closedWhileReused : .finished(.failed(reason: reason, retryAfterSeconds: nil)))
+            hasClosedWhileIdle
+                ? .closedWhileReused : .finished(.failed(reason: reason, retryAfterSeconds: nil)))
     }
 
     /// Closes the connection and reports the outcome.

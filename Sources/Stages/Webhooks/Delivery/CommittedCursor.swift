@@ -65,7 +65,9 @@ struct CommittedCursor: Sendable, Equatable {
         for word in words.dropFirst(2) {
             let parts = word.split(separator: ":")
             guard parts.count == 2, let distance = Int64(parts[0], radix: Self.base),
-                let attempts = Int(parts[1], radix: Self.base), distance >= 0, attempts >= 0
+                let attempts = Int(parts[1], radix: Self.base), distance >= 0, attempts >= 0,
+                // A person can have written any number.
+                distance <= Int64.max - previous
             else {
                 openOffsets = [:]
                 return

@@ -212,8 +212,9 @@ package final class ClusterKillTest {
                 return
             }
         }
-        throw KillTestFailure(
-            "phones do not show \(match.contentState(goals: goals)): \(screens)\n\(logEnds)")
+        let contentState = match.contentState(goals: goals)
+        let trail = await PhoneTrail(to: contentState, on: fleet, by: backend).text()
+        throw KillTestFailure("phones do not show \(contentState): \(screens)\n\(trail)\n\(logEnds)")
     }
 
     private func waitUntilComplete(_ sends: [FleetBackend.AcceptedSend]) async throws {

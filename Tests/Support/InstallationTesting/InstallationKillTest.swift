@@ -65,6 +65,8 @@ package final class InstallationKillTest {
     /// The interval at which phones with an unknown start are counted, because a count reads whole topics.
     private static let unknownStartCountSeconds = 15.0
     private static let updateIntervalMilliseconds: Int64 = 1_000
+    /// The characters at the end of each process's log that a failure has.
+    private static let logCharactersMax = 6_000
 
     private let plan: Plan
     private let fleet: Fleet
@@ -193,12 +195,13 @@ package final class InstallationKillTest {
             }
             try await Task.sleep(for: .milliseconds(200))
         }
-        let logs = fleet.members.filter { !$0.isRetired }.map {
-            "\($0.name): \($0.process.errors.suffix(1_500))"
+        let contentState = match.contentState(goals: goals)
+        let trail = await PhoneTrail(to: contentState, on: fleet, by: backend).text()
+        let logs = fleet.members.map {
+            "\($0.name): \($0.logs.joined(separator: "\n").suffix(Self.logCharactersMax))"
         }
         throw KillTestFailure(
-            "phones do not show \(match.contentState(goals: goals)): \(screens)\n\(logs.joined(separator: "\n"))"
-        )
+            "phones do not show \(contentState): \(screens)\n\(trail)\n\(logs.joined(separator: "\n"))")
     }
 
     /// Returns the number of starts whose outcome is unknown, because a sender died before APNs answered.

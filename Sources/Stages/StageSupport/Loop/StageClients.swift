@@ -66,7 +66,7 @@ package final class StageClients<Decider: StageDecider> {
         configuration: LoopConfiguration, in environment: StageEnvironment,
         context: StageContext<Decider.Step>,
         metrics: StageMetrics, settleMilliseconds: Int = ClusterClock.settleMilliseconds,
-        confirmationMilliseconds: Int = ClusterClock.settleMilliseconds
+        confirmationMilliseconds: Int = ClusterClock.confirmationMilliseconds
     ) throws {
         let (layout, log, processMetrics) = (environment.layout, context.log, context.metrics)
         let kafka = environment.cluster.settings

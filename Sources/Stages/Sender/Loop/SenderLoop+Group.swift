@@ -29,7 +29,7 @@ extension SenderLoop {
             case .malformed(let malformed): plan.arrived(malformed, lane: lane, at: time)
             }
         }
-        if batch.isFull { expectMoreJobs() } else { plan.passedOnAllFetched() }
+        if batch.isFull { expectMoreJobs() } else { plan.consumerIsDrained() }
         batch.clear()
         for event in events { try handle(event) }
     }
@@ -164,10 +164,10 @@ extension SenderLoop {
             let outcome =
                 offsets.isEmpty
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)
-            plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
+            plan.committed(actions.commitNumber, isAccepted: outcome == .committed, at: time)
         } else if let outcome = consumer.commitAsynchronously(offsets) {
             // The commit could not be sent.
-            plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
+            plan.committed(actions.commitNumber, isAccepted: outcome == .committed, at: time)
         } else {
             unansweredCommits.append(actions.commitNumber)
         }
@@ -182,7 +182,7 @@ extension SenderLoop {
             preconditionFailure("an answer without a commit")
         }
         unansweredCommits.removeFirst()
-        plan.committed(number, isDone: outcome == .committed, at: time)
+        plan.committed(number, isAccepted: outcome == .committed, at: time)
     }
 
     /// Gives the partitions back, because the plan has given up all lanes.

@@ -23,21 +23,21 @@ extension SenderLoop {
         guard let position = plan.position(of: topic, lane: partition.partition) else { return }
         // The partition began at 0 without a committed offset, and its first record lies behind that.
         if partitionsWithoutOffset.remove(partition) != nil {
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            plan.recordsAreGone(below: ends.low, of: topic, lane: partition.partition)
             return restartReading()
         }
         let gap = OffsetGap(partition: partition, committed: position, watermarks: ends)
         switch gap.assessment(for: topic.topic) {
         case .inRange: restartReading()
         case .transactionMarker:
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            plan.recordsAreGone(below: ends.low, of: topic, lane: partition.partition)
             restartReading()
         case .expired:
             log.error(
                 "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
                 .field("partition", partition.description), .field("from", position), .field("to", ends.low))
             consumer.countSkippedOffsets(gap.missingCount)
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            plan.recordsAreGone(below: ends.low, of: topic, lane: partition.partition)
             restartReading()
         case .recordsLost, .logIsShorter:
             unreadablePartitions.append(gap.description)

@@ -24,7 +24,7 @@ extension SenderLoop {
             },
             failed: { tag in
                 if TakeoverMarkers.isTagOfMarker(tag) { return failedMarkers.append(tag) }
-                plan.writeFailed(tag)
+                plan.writeFailed(tag, at: time)
             })
         for (tag, offset) in storedMarkers { markerIsStored(tag, at: offset) }
         for tag in failedMarkers { markerHasFailed(tag) }
@@ -47,7 +47,7 @@ extension SenderLoop {
         }
         guard !refusedRecords.isEmpty, now >= nextRefusedRetry else { return }
         nextRefusedRetry = now.advanced(byMilliseconds: Self.refusedRetryMilliseconds)
-        for id in refusedRecords { plan.writeFailed(id) }
+        for id in refusedRecords { plan.writeFailed(id, at: time) }
         refusedRecords = []
     }
 
@@ -57,7 +57,7 @@ extension SenderLoop {
         try writer.replaceProducer()
         wakeups?.deliveries = WakeupSignal(of: writer.descriptor, for: self)
         try wakeups?.deliveries.register(on: loop)
-        plan.allWritesFailed()
+        plan.allWritesFailed(at: time)
         markers.markAllFailed()
     }
 

@@ -222,7 +222,7 @@ final class SenderLoop: IterationHook {
             let hasMore = try receipts.poll(
                 receipt: { plan.receiptWasRead($0, lane: $1) },
                 marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
-                end: { plan.receiptsWereRead(lane: $0, until: $1, at: time) })
+                end: { plan.receiptReadEnded(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
         if wakeups.deliveries.take() || pollsAll { try reportDeliveries() }
@@ -236,7 +236,7 @@ final class SenderLoop: IterationHook {
     /// Runs the plan and carries out its actions.
     func turn() throws {
         plan.leased(until: leaseEnd)
-        plan.turn(at: time) { sheet, isSuspect in availability(of: sheet, isSuspect: isSuspect) }
+        plan.step(at: time) { sheet, isSuspect in availability(of: sheet, isSuspect: isSuspect) }
         try carryOut()
     }
 
@@ -254,7 +254,7 @@ final class SenderLoop: IterationHook {
     /// Sets the timer for the next turn.
     func setTimer() {
         var next = nextPoll
-        if let due = plan.nextTurn() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
+        if let due = plan.nextStep() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
         timer?.schedule(at: next)
     }
 
@@ -275,11 +275,11 @@ final class SenderLoop: IterationHook {
         if !actions.withdrawals.isEmpty { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
         for token in actions.provenTokens { report(token) }
-        for read in actions.reads {
+        for read in actions.receiptReads {
             receipts.read(lane: read.lane, from: read.from)
             markers.request(inLane: read.lane)
         }
-        if !actions.reads.isEmpty { writeMarkers() }
+        if !actions.receiptReads.isEmpty { writeMarkers() }
         if !actions.pauses.isEmpty { pause(actions.pauses) }
         if !actions.resumes.isEmpty { resume(actions.resumes) }
         for event in actions.events { report(event) }

@@ -11,7 +11,7 @@ internal import Lifecycle
 extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
-        guard endTurn(of: sheet, line: line) else { return }
+        guard markDecided(sheet, line: line) else { return }
         sheet.unwritten.add(line, as: outcome)
         // The next owner reads the sheet again, so its offset stays open.
         if outcome == .released { sheet.isAbandoned = true }
@@ -51,45 +51,45 @@ extension DeliveryPlan {
 
     /// Notes that APNs accepted a line's push. The outcome is written later.
     mutating func accept(_ sheet: Sheet, line: Int) {
-        guard endTurn(of: sheet, line: line) else { return }
+        guard markDecided(sheet, line: line) else { return }
         sheet.unwritten.addAccepted(line)
         records.add(sheet, at: time.now)
     }
 
     /// Moves a line to `decided`, and settles its subject, its probe and its sheet. Returns false if the line was
     /// decided already.
-    private mutating func endTurn(of sheet: Sheet, line: Int) -> Bool {
+    private mutating func markDecided(_ sheet: Sheet, line: Int) -> Bool {
         guard sheet.move(line, on: .decided) else { return false }
         if sheet.needsLedger {
-            // A duplicate may exist, so the subject stays held until the outcome is stored.
+            // A duplicate may exist, so the subject is held until the outcome is stored.
             claims.holdSubject(sheet, line: line)
         } else {
             claims.freeSubject(sheet, line: line)
         }
-        if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
-        // The app's queue removes such sheets from time to time, because a removal searches the whole queue.
+        endProbe(sheet, line: line, as: .inconclusive)
+        // The app's queue removes sheets whose lines are all decided from time to time, because a removal searches the
+        // whole queue.
         if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.sheets.noteSheetIsOver() }
         return true
     }
 
-    /// Ends a line whose job an earlier owner or a duplicate has done.
-    mutating func skip(_ sheet: Sheet, line: Int) { endWithoutRecord(sheet, line: line) }
-
-    /// Ends a line without an outcome of ours, and frees what it holds.
-    private mutating func endWithoutRecord(_ sheet: Sheet, line: Int) {
-        guard endTurn(of: sheet, line: line) else { return }
+    /// Ends a line without an outcome of ours, because an earlier owner or a duplicate has done its job. What it holds
+    /// is freed at once. `LineClaims.finish` frees what lines with outcomes hold, when their record is stored.
+    mutating func skip(_ sheet: Sheet, line: Int) {
+        guard markDecided(sheet, line: line) else { return }
         claims.giveBackPermit(sheet, line: line)
         sheet.move(line, on: .finished)
         claims.freeSubject(sheet, line: line)
     }
 
-    /// Leaves a line to the next owner of the lane. A start whose intent is stored needs a record that withdraws it.
+    /// Leaves a line to the next owner of the lane. A start whose intent is stored needs a record that withdraws it,
+    /// so that the next owner does not take the start for sent.
     mutating func abandon(_ sheet: Sheet, line: Int) {
         let state = sheet.states[line]
         if state.stage.isDecided { return }
         if state.reservation == .permitAndIntent { return decide(sheet, line: line, as: .released) }
         sheet.isAbandoned = true
-        endWithoutRecord(sheet, line: line)
+        skip(sheet, line: line)
     }
 
     /// Leaves the sheets of a lane to its next owner. Pushes in flight finish.
@@ -99,7 +99,10 @@ extension DeliveryPlan {
                 switch sheet.states[line].stage {
                 case .unsent, .requeued, .blocked, .backingOff: abandon(sheet, line: line)
                 case .pushing(.inFlight): actions.withdrawals.append(sheet.tag(of: line))
-                case .storingIntent, .pushing(.overdue), .decided, .recording, .done: break
+                // The intent is withdrawn when it is stored (`intentIsStored`), and an overdue push waits for its late
+                // answer.
+                case .storingIntent, .pushing(.overdue): break
+                case .decided, .recording, .done: break
                 }
             }
             removeIfDone(sheet)

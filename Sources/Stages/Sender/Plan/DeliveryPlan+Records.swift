@@ -21,10 +21,16 @@ extension DeliveryPlan {
     // MARK: Failed writes
 
     /// Handles a record that is not stored, or may not be. It is written again.
-    package mutating func writeFailed(_ id: UInt64) { writeAgain(id) }
+    package mutating func writeFailed(_ id: UInt64, at time: CurrentTime) {
+        self.time = time
+        writeAgain(id)
+    }
 
     /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
-    package mutating func allWritesFailed() { for id in records.unacknowledgedIDs { writeAgain(id) } }
+    package mutating func allWritesFailed(at time: CurrentTime) {
+        self.time = time
+        for id in records.unacknowledgedIDs { writeAgain(id) }
+    }
 
     /// Writes a record now or when there is a lease. If it must not be written any more, its lines are left to the next
     /// owner of the lane.
@@ -63,7 +69,7 @@ extension DeliveryPlan {
         if sheet.needsLedger {
             sheet.lane.ledger.record(
                 parts, of: sheet.originPosition, attempt: sheet.attempt,
-                isFromOtherSource: sheet.originLines != nil)
+                invalidatesComparisons: sheet.originLines != nil)
         }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)

@@ -61,7 +61,7 @@ package final class Sheet {
     @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
     /// The activity of each line, for sends to a recipient's scope; otherwise empty.
     private(set) var activities: [Fingerprint] = []
-    /// The line whose turn is next. The lines before it have had their turn, except those that were passed over.
+    /// The line that is dispatched next. The lines before it were dispatched, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
     /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
     /// one update through a lane.
@@ -129,7 +129,7 @@ package final class Sheet {
 
     package var lineCount: Int { states.count }
     var isInHand: Bool { slot >= 0 }
-    /// Whether no line of the sheet waits for a turn now or later: all are decided, or left to the next owner.
+    /// Whether no line of the sheet waits to be dispatched now or later: all are decided, or left to the next owner.
     var isOver: Bool { undecidedLines == 0 || isAbandoned }
 
     /// Approximate memory of the sheet, in bytes.
@@ -242,7 +242,9 @@ extension Sheet {
     /// Number of pushes of a line's job that counted as tries, in all attempts.
     func tries(of line: Int) -> Int { earlierTries + Int(states[line].tries) }
     func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
-    func countRepeat(_ line: Int) { states[line].repeats = UInt8(clamping: Int(states[line].repeats) + 1) }
+    func countPause(_ line: Int) {
+        states[line].pausesHere = UInt8(clamping: Int(states[line].pausesHere) + 1)
+    }
 
     /// Updates the app's counts of starts that need room on its connections, after the state of a line has changed.
     @inline(__always)

@@ -84,11 +84,15 @@ extension FleetHistory {
         }
     }
 
-    /// Checks that the newest update of each activity has the highest timestamp. So its phone ends on that state, in
-    /// every order in which APNs delivers.
+    /// Checks that the newest update of each activity has the highest timestamp, or that an END has a higher one. So the
+    /// activity ends, or its phone ends on that state, in every order in which APNs delivers.
+    ///
+    /// A lane does not know the generation of an activity. If a recipient was started again after an END, the updates
+    /// after that END also go to the activities that it has ended.
     private func checkTimestamps() throws {
         for (activity, pushes) in updates {
             guard let newest = pushes.max(by: { $0.version < $1.version }) else { continue }
+            if let end = endTimestamps[activity], end > newest.timestamp { continue }
             for push in pushes where push.version < newest.version && push.timestamp >= newest.timestamp {
                 throw Violation(description: "\(activity): \(push) is not older for the phone than \(newest)")
             }

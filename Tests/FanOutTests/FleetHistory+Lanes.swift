@@ -107,6 +107,7 @@ extension FleetHistory {
     /// - Parameter rows: The lane's rows before the transaction.
     func check(_ job: Job, rowsBefore rows: LaneRows) throws {
         let push = Push(job.body)
+        let activity = "\(job.installation)/\(job.entry)"
         switch push.event {
         case .start:
             let generation =
@@ -122,10 +123,11 @@ extension FleetHistory {
                 throw Violation(
                     description: "a start of generation \(job.head.generation) after the END \(end)")
             }
-        case .end: ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
+        case .end:
+            ends[job.token] = max(ends[job.token] ?? 0, job.head.version)
+            endTimestamps[activity] = max(endTimestamps[activity] ?? 0, push.timestamp)
         case .update:
-            updates["\(job.installation)/\(job.entry)", default: []].append(
-                (version: job.head.version, timestamp: push.timestamp))
+            updates[activity, default: []].append((version: job.head.version, timestamp: push.timestamp))
             if let end = ends[job.token], job.head.generation < end {
                 throw Violation(description: "an update \(push.timestamp) after the END \(end)")
             }

@@ -43,6 +43,8 @@ final class FleetHistory {
     var ends: [String: Int64] = [:]
     /// The versions and timestamps of the updates that each activity got.
     var updates: [String: [(version: Int64, timestamp: Int64)]] = [:]
+    /// The highest timestamp of an END that each activity got.
+    var endTimestamps: [String: Int64] = [:]
     /// The number of completion reports per send and lane.
     var completionReports: [String: Int] = [:]
     /// The visits that updates with `conflate: false` owe to members, until they have made them.

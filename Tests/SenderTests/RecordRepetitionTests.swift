@@ -72,6 +72,34 @@ import Testing
         #expect(plan.sheetsInHand == 0 && plan.reservationCountOfApps == 0)
     }
 
+    /// Drops a waiting update after the process was stopped, because a newer one is known.
+    private mutating func dropUpdateAfterStop() throws {
+        plan.arrived(
+            try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time), from: .normal,
+            lane: 0, offset: 0, at: time)
+        plan.commitMetadata(at: time)
+        #expect(turn(capacity: 0).writes.isEmpty)
+        plan.suspended()
+        plan.superseded(
+            SupersededVersions(app: "shop", group: "g", updateVersion: 2, endVersion: 0), at: time)
+        for _ in 0..<5 { #expect(turn(isLeased: false).writes.isEmpty, "another owner may push the job") }
+    }
+
+    @Test mutating func `a job that is dropped without a lease gets its receipt with the next one`() throws {
+        try dropUpdateAfterStop()
+        let receipts = turn().writes.compactMap(\.write.receipt)
+        #expect(receipts.map { $0.parts.map(\.outcome) } == [[.superseded]])
+        #expect(turn().writes.isEmpty)
+    }
+
+    @Test mutating func `a job that is dropped without a lease is left to the next owner of its lane`() throws
+    {
+        try dropUpdateAfterStop()
+        plan.lost(at: time)
+        for _ in 0..<5 { #expect(turn().writes.isEmpty) }
+        #expect(plan.sheetsInHand == 0)
+    }
+
     @Test mutating func `a move to a tier that is no try subtracts no try of an earlier push`() throws {
         plan.arrived(
             try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time), from: .normal,

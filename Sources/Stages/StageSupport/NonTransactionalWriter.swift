@@ -139,16 +139,31 @@ package final class NonTransactionalWriter {
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits until all records are acknowledged. Returns the failure if one is not. Then the batch must not be
+    /// The reason why some records are not known to be stored.
+    package enum WriteProblem: Equatable, CustomStringConvertible {
+        /// This number of records was not acknowledged in time. Their acknowledgements may still come.
+        case late(Int)
+        /// A record is not stored, or may not be.
+        case failed(String)
+
+        package var description: String {
+            switch self {
+            case .late(let count): "\(count) records were not acknowledged in time"
+            case .failed(let reason): reason
+            }
+        }
+    }
+
+    /// Waits until all records are acknowledged. Returns the problem if one is not. Then the batch must not be
     /// committed.
-    package func waitForAcknowledgements() -> String? {
+    package func waitForAcknowledgements() -> WriteProblem? {
         defer { failure = nil }
         if unacknowledgedCount > 0, let producer {
             _ = producer.flush(withinMilliseconds: Self.waitMillisecondsMax, into: &deliveries)
             handleDeliveries()
         }
-        if unacknowledgedCount > 0 { return "\(unacknowledgedCount) records were not acknowledged in time" }
-        return failure
+        if let failure { return .failed(failure) }
+        return unacknowledgedCount > 0 ? .late(unacknowledgedCount) : nil
     }
 
     /// Lets the client report errors and statistics while nothing is sent.

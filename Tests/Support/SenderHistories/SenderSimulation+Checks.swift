@@ -105,6 +105,18 @@ extension SenderSimulation {
         }
     }
 
+    /// Checks that a process ends no job without a push while its lanes may belong to another process, which may push the
+    /// job. Such receipts would have no limit, and those about pushes have the limit of the permits.
+    func checkLease(of writes: [RecordToWrite], by process: SimulatedProcess) {
+        guard now >= process.leaseEnd else { return }
+        for write in writes {
+            guard let receipt = write.receipt, let part = receipt.parts.first,
+                receipt.parts.allSatisfy({ $0.outcome == .superseded || $0.outcome == .expired })
+            else { continue }
+            reportViolation("a job of \(receipt.position) ends as \(part.outcome) without a lease")
+        }
+    }
+
     /// Checks that a job with the outcome `superseded` was cancelled or has a newer job.
     private func checkSuperseded(_ id: SimulatedJobID, job: SimulatedJob) {
         let head = job.head

@@ -48,6 +48,7 @@ extension SenderSimulation {
         process.plan.actions.removeAll()
         for push in actions.pushes { startPush(of: process, push: push) }
         withdrawPushes(actions.withdrawals, of: process)
+        checkLease(of: actions.writes.map(\.write), by: process)
         process.pendingWrites += actions.writes
         performConsumerActions(actions, of: process)
         if !actions.commits.isEmpty || actions.isLastCommit {

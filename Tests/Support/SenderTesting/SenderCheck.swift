@@ -237,9 +237,7 @@ package struct SenderCheck: Sendable {
             }
             if history.finalReceipts.count > 1 {
                 jobsWithTwoReceipts += 1
-                // A superseded job needs no permit: one check drops a whole sheet.
-                let tookPermit = history.finalReceipts.contains { $0.outcome != .superseded }
-                if tookPermit { permittedJobsWithTwoReceipts += 1 }
+                if mayHavePermitOfZombie(history) { permittedJobsWithTwoReceipts += 1 }
                 if !isExplainedByFreeze(history) {
                     recordFault("a job has two final receipts without a freeze: " + description(of: history))
                 }
@@ -276,6 +274,21 @@ package struct SenderCheck: Sendable {
         return processFaults.contains {
             $0.kind == .freeze && $0.from <= last && $0.until + Self.arrivalMilliseconds >= first
         }
+    }
+
+    /// Returns whether a job with two final receipts may have had a permit of the frozen process. A superseded job needs
+    /// none, because one check drops a whole sheet. If the process dropped it just before the freeze, the receipt may be
+    /// stored after it, and the next owner may have pushed the job.
+    private func mayHavePermitOfZombie(_ history: JobHistory) -> Bool {
+        guard let first = history.finalReceipts.min(by: { $0.at < $1.at }),
+            history.finalReceipts.contains(where: { $0.outcome != .superseded })
+        else { return false }
+        let wasDroppedBeforeFreeze =
+            first.outcome == .superseded
+            && processFaults.contains {
+                $0.kind == .freeze && first.at <= $0.from + Int64(SenderKillTest.clockMilliseconds)
+            }
+        return !wasDroppedBeforeFreeze
     }
 
     /// Checks the duplicated pushes. A death must lie between the two pushes of each pair, and no death may

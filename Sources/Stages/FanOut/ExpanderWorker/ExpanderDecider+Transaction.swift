@@ -183,7 +183,7 @@ extension ExpanderDecider {
             guard began >= nextRegistryCommit else { return }
         }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryCommitIntervalMilliseconds)
-        if let problem = stage.writer.waitForAcknowledgements() {
+        if let problem = stage.waitForDeadLetters() {
             return stage.member.startOverLater(
                 logging: "expansions could not be written to the dead letters", reason: problem)
         }

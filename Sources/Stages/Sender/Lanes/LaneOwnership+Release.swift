@@ -55,8 +55,8 @@ extension LaneOwnership {
         // The next owner waits for the whole settling time before it reads our last receipts. A process that was
         // suspended does not know since when the lanes belong to another process.
         let milliseconds = lease.needsConfirmation ? 0 : limits.settleMilliseconds / 2
-        let transfersUntil = now.advanced(byMilliseconds: milliseconds)
-        for lane in leaving { lane.phase = .orphaned(lane.phase.progress, transfersUntil: transfersUntil) }
+        let leaseUntil = now.advanced(byMilliseconds: milliseconds)
+        for lane in leaving { lane.phase = .orphaned(lane.phase.progress, leaseUntil: leaseUntil) }
     }
 
     /// Forgets the sheets that were not begun. The next owner reads them.

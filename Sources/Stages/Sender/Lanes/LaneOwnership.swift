@@ -238,13 +238,13 @@ struct LaneOwnership {
         for lane in inOrder { pausing.pauseOrResume(lane, memory: memory, at: now, into: &actions) }
     }
 
-    // MARK: Transfers
+    // MARK: Records that need a lease
 
-    /// Returns whether jobs of a lane may be transferred now. After another process has owned the lane for some time,
-    /// it has pushed the jobs and no longer reads `receipts` for them.
-    func transferTiming(of lane: Lane, at now: Instant) -> TransferTiming {
+    /// Returns whether records of a lane that need a lease may be written now. After another process has owned the lane
+    /// for some time, it has pushed the jobs and no longer reads `receipts` for them.
+    func leaseTiming(of lane: Lane, at now: Instant) -> LeaseTiming {
         var allowedUntil = lease.until
-        if case .orphaned(_, let transfersUntil) = lane.phase { allowedUntil = transfersUntil }
+        if case .orphaned(_, let leaseUntil) = lane.phase { allowedUntil = leaseUntil }
         if now < allowedUntil { return .now }
         return lane.isLeaving ? .never : .later
     }

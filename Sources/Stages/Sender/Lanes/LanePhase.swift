@@ -15,8 +15,8 @@ enum LanePhase: Sendable, Hashable {
     /// The lane is being given up in order. Pushes in flight finish.
     case releasing(TakeoverProgress)
     /// The lane belongs to another process. Pushes in flight finish, and their receipts are written. Until
-    /// `transfersUntil` jobs may also be transferred, because the next owner reads these records.
-    case orphaned(TakeoverProgress, transfersUntil: Instant)
+    /// `leaseUntil` records that need a lease are written too, because the next owner reads them.
+    case orphaned(TakeoverProgress, leaseUntil: Instant)
 
     /// The progress of the takeover. A lane that is being given up keeps the progress that it had.
     var progress: TakeoverProgress {
@@ -61,7 +61,7 @@ enum LanePhase: Sendable, Hashable {
         case .readingReceipts: mayEarlierOwnerPush ? .settling(until: settlesAt) : .open
         case .rereadingReceipts: .open
         case .releasing(.receiptsUnread): .releasing(.receiptsRead)
-        case .orphaned(.receiptsUnread, let until): .orphaned(.receiptsRead, transfersUntil: until)
+        case .orphaned(.receiptsUnread, let until): .orphaned(.receiptsRead, leaseUntil: until)
         case .awaitingOrphan, .settling, .open, .releasing, .orphaned: self
         }
     }

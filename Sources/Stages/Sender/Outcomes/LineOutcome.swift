@@ -22,11 +22,24 @@ enum LineOutcome: Sendable, Hashable {
         .retryInTier(tier, tries: sheet.tries(of: line), status: nil, reason: reason)
     }
 
-    /// Whether its record gives the job to a later attempt or to the next owner.
-    var isTransfer: Bool {
+    /// Whether its record must not be written for a lane that may belong to another process: it gives the job to a later
+    /// attempt or to the next owner, or ends a job that the next owner may push.
+    var needsLease: Bool {
         switch self {
         case .retryInTier, .released: true
-        case .final, .deadLetter: false
+        case .final(let outcome, _, _): outcome.needsLease
+        case .deadLetter: false
+        }
+    }
+}
+
+extension ReceiptOutcome {
+    /// Whether a receipt with this outcome must not be written for a lane that may belong to another process. The other
+    /// outcomes follow from a push, which a lease allowed, or announce one.
+    var needsLease: Bool {
+        switch self {
+        case .superseded, .expired, .released: true
+        case .accepted, .rejected, .unknown, .moved, .intent: false
         }
     }
 }

@@ -4,8 +4,8 @@ internal import Lifecycle
 /// The records about decided lines, from the decision to the acknowledgement.
 ///
 /// A sheet with new outcomes waits for a moment, so that many outcomes share a record, because a record is usually a
-/// separate request to the cluster. Transfers, the records that give jobs to a later attempt or to the next owner, wait
-/// for a lease. A record that is not stored is written again, until it is stored or must not be written any more.
+/// separate request to the cluster. Outcomes that need a lease (`LineOutcome.needsLease`) wait for it. A record that is
+/// not stored is written again, until it is stored or must not be written any more.
 struct OutcomeRecords {
     /// The time for which outcomes of a sheet wait for others.
     private let waitMilliseconds: Int
@@ -16,14 +16,14 @@ struct OutcomeRecords {
     private var sheetsToWrite: [Sheet] = []
     /// Start of the wait, if there are such sheets.
     private var sheetsToWriteSince = Instant.distantFuture
-    /// Sheets whose transfers wait for a lease.
+    /// Sheets with outcomes that wait for a lease.
     private var sheetsWithoutLease: [Sheet] = []
 
     // MARK: Records
 
     /// Records without acknowledgement, by id.
     private var unacknowledged: [UInt64: RecordToWrite] = [:]
-    /// Ids of transfers that were not stored, and wait for a lease before they are written again.
+    /// Ids of records that were not stored, and wait for a lease before they are written again.
     private var recordsWithoutLease: [UInt64] = []
     private var lastID: UInt64 = 0
 
@@ -81,9 +81,9 @@ struct OutcomeRecords {
     /// Orders the records of a sheet's outcomes. Final outcomes share a receipt. Returns the lines that
     /// the next owner of the lane takes over, because their records must not be written.
     ///
-    /// - Parameter transfers: whether transfers of the lane may be written now.
+    /// - Parameter leaseTiming: whether records of the lane that need a lease may be written now.
     mutating func write(
-        _ sheet: Sheet, transfers: TransferTiming, at time: CurrentTime, into actions: inout DeliveryActions
+        _ sheet: Sheet, leaseTiming: LeaseTiming, at time: CurrentTime, into actions: inout DeliveryActions
     ) -> LineSet {
         let outcomes = sheet.unwritten.takeAll()
         var parts: [Receipt.Part] = []
@@ -94,7 +94,7 @@ struct OutcomeRecords {
         }
         for linesOfOutcome in outcomes.others {
             let (outcome, lines) = (linesOfOutcome.outcome, linesOfOutcome.lines)
-            let timing: TransferTiming = outcome.isTransfer ? transfers : .now
+            let timing: LeaseTiming = outcome.needsLease ? leaseTiming : .now
             switch timing {
             case .never: lines.forEachLine { linesForNextOwner.insert($0) }
             case .later:
@@ -127,7 +127,8 @@ struct OutcomeRecords {
         switch outcome {
         case .final: break
         case .released:
-            // A release must not be written without a lease, and final outcomes must be. So it has a separate receipt.
+            // The answers of APNs must be written without a lease too, and a release must not. So it has a separate
+            // receipt.
             let part = Receipt.Part(.released, lines: sheet.originLines(of: lines))
             order(.receipt([part]), of: sheet, lines: lines, in: sheet.lane, at: time, into: &actions)
         case .retryInTier(let tier, let tries, let status, let reason):
@@ -180,7 +181,7 @@ struct OutcomeRecords {
         guard var write = unacknowledged[id] else { return nil }
         write.isRepeated = true
         unacknowledged[id] = write
-        let timing = write.isTransfer ? lanes.transferTiming(of: write.laneInHand, at: now) : .now
+        let timing = write.needsLease ? lanes.leaseTiming(of: write.laneInHand, at: now) : .now
         switch timing {
         case .now: actions.writes.append((id, write))
         case .later: recordsWithoutLease.append(id)
@@ -192,13 +193,13 @@ struct OutcomeRecords {
     /// The records without acknowledgement, in their order.
     var unacknowledgedIDs: [UInt64] { unacknowledged.keys.sorted() }
 
-    /// Ends the wait for a lease of sheets whose transfers may be written, or must not be written. Returns the
-    /// transfers to write again, which may have to wait again.
-    mutating func takeTransfers(of lanes: LaneOwnership, at now: Instant) -> [UInt64] {
+    /// Ends the wait for a lease of sheets whose outcomes may be written, or must not be written. Returns the
+    /// records to write again, which may have to wait again.
+    mutating func takeWaitingForLease(of lanes: LaneOwnership, at now: Instant) -> [UInt64] {
         if sheetsWithoutLease.isEmpty, recordsWithoutLease.isEmpty { return [] }
         if sheetsToWrite.isEmpty { sheetsToWriteSince = now }
         let sheets = sheetsWithoutLease
-        let mustWait = { (sheet: Sheet) in lanes.transferTiming(of: sheet.lane, at: now) == .later }
+        let mustWait = { (sheet: Sheet) in lanes.leaseTiming(of: sheet.lane, at: now) == .later }
         sheetsWithoutLease = sheets.filter { mustWait($0) }
         sheetsToWrite += sheets.filter { !mustWait($0) }
         defer { recordsWithoutLease = [] }

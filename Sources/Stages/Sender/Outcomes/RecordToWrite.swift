@@ -54,11 +54,12 @@ package struct RecordToWrite {
     /// The number of the lane.
     package var lane: Int32 { laneInHand.number }
 
-    /// Whether it gives jobs to a later attempt or to the next owner of the lane.
-    var isTransfer: Bool {
+    /// Whether it must not be written for a lane that may belong to another process. A receipt that also has answers of
+    /// APNs must be written.
+    var needsLease: Bool {
         switch content {
         case .tier: true
-        case .receipt(let parts): parts.first?.outcome == .released
+        case .receipt(let parts): parts.allSatisfy(\.outcome.needsLease)
         case .deadLetter, .malformed: false
         }
     }

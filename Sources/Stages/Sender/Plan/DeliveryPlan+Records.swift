@@ -7,15 +7,15 @@ extension DeliveryPlan {
     /// Writes decided outcomes that are due.
     mutating func writeOutcomes() {
         for sheet in records.takeDue(at: time.now, permits: claims.permits) {
-            let transfers = lanes.transferTiming(of: sheet.lane, at: time.now)
-            let linesForNextOwner = records.write(sheet, transfers: transfers, at: time, into: &actions)
+            let leaseTiming = lanes.leaseTiming(of: sheet.lane, at: time.now)
+            let linesForNextOwner = records.write(sheet, leaseTiming: leaseTiming, at: time, into: &actions)
             leaveDecided(sheet, lines: linesForNextOwner)
         }
     }
 
-    /// Writes transfers that waited for a lease, if this is allowed now.
-    mutating func writeWaitingTransfers() {
-        for id in records.takeTransfers(of: lanes, at: time.now) { writeAgain(id) }
+    /// Writes records that waited for a lease, if this is allowed now.
+    mutating func writeRecordsWaitingForLease() {
+        for id in records.takeWaitingForLease(of: lanes, at: time.now) { writeAgain(id) }
     }
 
     // MARK: Failed writes

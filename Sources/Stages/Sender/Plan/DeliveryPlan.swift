@@ -78,7 +78,7 @@ package struct DeliveryPlan {
         self.time = time
         lanes.advanceTakeovers(at: time.now, into: &actions)
         retryDueLines()
-        writeWaitingTransfers()
+        writeRecordsWaitingForLease()
         dispatch(by: availability)
         evict(by: availability)
         writeOutcomes()

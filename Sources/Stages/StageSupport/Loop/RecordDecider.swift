@@ -43,7 +43,7 @@ extension RecordDecider {
         beginTransaction()
         guard let taken = try decideRecords(of: &batch) else { return }
         stage.reportStep(.deadLettersSent)
-        if let problem = stage.writer.waitForAcknowledgements() {
+        if let problem = stage.waitForDeadLetters() {
             return stage.member.startOverLater(
                 logging: "records could not be written to the dead letters", reason: problem)
         }

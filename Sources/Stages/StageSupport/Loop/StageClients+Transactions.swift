@@ -29,6 +29,9 @@ extension StageClients {
         switch outcome {
         case .committed:
             onStep(.committed)
+            for offset in offsets {
+                sentDeadLetters.recordCommit(of: offset.partition, below: offset.offset)
+            }
             return true
         case .startOver: break
         case .unavailable(let outputPartitions):

@@ -29,6 +29,7 @@ package final class StageClients<Decider: StageDecider> {
     package internal(set) var sizeLimit: TransactionSizeLimit
     /// The records whose transactions fail although they take no other record.
     var loneFailures: LoneRecordFailures
+    var sentDeadLetters = SentDeadLetters()
     var onePartitionLimit = OnePartitionLimit()
 
     /// Takes clients that exist already. A simulation makes them.
@@ -137,7 +138,7 @@ package final class StageClients<Decider: StageDecider> {
         TopicPartition(layout.name(of: topic), partition)
     }
 
-    /// Sends an unchanged record to the dead letters.
+    /// Sends an unchanged record to the dead letters, unless that was done when the record was read before.
     ///
     /// - Parameters:
     ///   - rejection: the reason.
@@ -149,11 +150,25 @@ package final class StageClients<Decider: StageDecider> {
         at time: Int64
     ) {
         let record = batch[index]
+        let partition = topicPartition(of: configuration.topics[record.topic], number: record.partition)
+        guard sentDeadLetters.mustSend(forRecordAt: record.offset, of: partition) else { return }
         metrics.deadLetters(withCode: rejection.code).add()
         let deadLetter = DeadLetter(
             stage: configuration.stage, code: rejection.code, reason: rejection.reason,
-            topic: layout.name(of: configuration.topics[record.topic]), partition: record.partition,
+            topic: partition.topic, partition: record.partition,
             offset: record.offset, writtenAt: record.timestamp ?? 0, rejectedAt: time)
         writer.sendToDeadLetters(record, sealedValue: sealedValue, as: deadLetter)
+    }
+
+    /// Waits until all records that were sent outside of transactions are stored. Returns the problem if some are not
+    /// known to be. Then the batch must not be committed.
+    package func waitForDeadLetters() -> String? {
+        let problem = writer.waitForAcknowledgements()
+        switch problem {
+        case nil: sentDeadLetters.markAllStored()
+        case .late: break
+        case .failed: sentDeadLetters.forgetUnacknowledged()
+        }
+        return problem?.description
     }
 }

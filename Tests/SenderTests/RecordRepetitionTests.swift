@@ -78,25 +78,25 @@ import Testing
             try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time), from: .normal,
             lane: 0, offset: 0, at: time)
         plan.commitMetadata(at: time)
-        #expect(turn(capacity: 0).writes.isEmpty)
+        #expect(step(capacity: 0).writes.isEmpty)
         plan.suspended()
         plan.superseded(
             SupersededVersions(app: "shop", group: "g", updateVersion: 2, endVersion: 0), at: time)
-        for _ in 0..<5 { #expect(turn(isLeased: false).writes.isEmpty, "another owner may push the job") }
+        for _ in 0..<5 { #expect(step(isLeased: false).writes.isEmpty, "another owner may push the job") }
     }
 
     @Test mutating func `a job that is dropped without a lease gets its receipt with the next one`() throws {
         try dropUpdateAfterStop()
-        let receipts = turn().writes.compactMap(\.write.receipt)
+        let receipts = step().writes.compactMap(\.write.receipt)
         #expect(receipts.map { $0.parts.map(\.outcome) } == [[.superseded]])
-        #expect(turn().writes.isEmpty)
+        #expect(step().writes.isEmpty)
     }
 
     @Test mutating func `a job that is dropped without a lease is left to the next owner of its lane`() throws
     {
         try dropUpdateAfterStop()
         plan.lost(at: time)
-        for _ in 0..<5 { #expect(turn().writes.isEmpty) }
+        for _ in 0..<5 { #expect(step().writes.isEmpty) }
         #expect(plan.sheetsInHand == 0)
     }
 

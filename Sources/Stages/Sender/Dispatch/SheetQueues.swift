@@ -92,7 +92,7 @@ struct SheetQueues {
         }
     }
 
-    /// Counts a queued sheet whose lines are all decided or abandoned. Such sheets are removed when they are
+    /// Counts a queued sheet whose lines are all decided or left to the next owner. Such sheets are removed when they are
     /// the majority.
     mutating func noteSheetIsOver() {
         sheetsOver += 1

@@ -4,10 +4,10 @@ internal import Lifecycle
 /// The choice of the sheets that are due in a tier's partition. The first sheet that is not due is deferred: the
 /// partition is paused at it, and is read again from it when it is due. So sheets that wait take no memory.
 ///
-/// All sheets of a tier wait for the same time, so the sheets behind a deferred one are due later. If two owners of the
+/// All sheets of a tier wait for the same time, so the sheets after a deferred one are due later. If two owners of the
 /// lane had different clocks, a sheet waits longer by the difference.
 struct TierReading {
-    /// The shortest pause: each pause costs a new fetch of the records behind the sheet.
+    /// The shortest pause: each pause costs a new fetch of the records after the sheet.
     static let pauseMillisecondsMin = 1_000
 
     /// A sheet that is not due.

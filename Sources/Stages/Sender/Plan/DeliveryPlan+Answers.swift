@@ -102,12 +102,6 @@ extension DeliveryPlan {
                 sheet: sheet, line: line, reason: answer.reasonCode ?? "", invalidatedAt: answer.timestamp))
     }
 
-    /// Leaves a failed push to the next owner of the lane.
-    private mutating func leaveToNextOwner(_ sheet: Sheet, line: Int) {
-        abandon(sheet, line: line)
-        removeIfDone(sheet)
-    }
-
     /// Tries the line again in this process, at once or after a pause.
     private mutating func retryHere(_ sheet: Sheet, line: Int, afterMilliseconds milliseconds: Int) {
         // A line that may have arrived keeps its permit, because its push may still become a duplicate. So does a start

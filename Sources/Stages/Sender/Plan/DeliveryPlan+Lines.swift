@@ -4,17 +4,17 @@ internal import Lifecycle
 // The end of lines and sheets. It changes the stage of a line, the permit and subject that it holds, and the outcomes
 // to be written. Lines end in these ways:
 //
-// `decide`, `accept`: the line has an outcome, which is written later.
-// `skip`:             an earlier owner or a duplicate has done the job. Nothing is written.
-// `abandon`:          the next owner of the lane takes over a line without an outcome.
-// `leaveDecided`:     the next owner takes over lines with outcomes that must not be written.
+// `decide`, `accept`:  the line has an outcome, which is written later.
+// `skip`:              an earlier owner or a duplicate has done the job. Nothing is written.
+// `leaveToNextOwner`:  the next owner of the lane takes over a line without an outcome, or lines with outcomes that must
+//                      not be written.
 extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
         guard markDecided(sheet, line: line) else { return }
         sheet.unwritten.add(line, as: outcome)
         // The next owner reads the sheet again, so its offset stays open.
-        if outcome == .released { sheet.isAbandoned = true }
+        if outcome == .released { sheet.isLeftToNextOwner = true }
         records.add(sheet, at: time.now)
     }
 
@@ -84,20 +84,21 @@ extension DeliveryPlan {
 
     /// Leaves a line to the next owner of the lane. A start whose intent is stored needs a record that withdraws it,
     /// so that the next owner does not take the start for sent.
-    mutating func abandon(_ sheet: Sheet, line: Int) {
+    mutating func leaveToNextOwner(_ sheet: Sheet, line: Int) {
         let state = sheet.states[line]
         if state.stage.isDecided { return }
         if state.reservation == .permitAndIntent { return decide(sheet, line: line, as: .released) }
-        sheet.isAbandoned = true
+        sheet.isLeftToNextOwner = true
         skip(sheet, line: line)
+        removeIfDone(sheet)
     }
 
     /// Leaves the sheets of a lane to its next owner. Pushes in flight finish.
-    mutating func abandonSheets(of lane: Lane) {
+    mutating func leaveSheetsToNextOwner(of lane: Lane) {
         for sheet in sheets.all where sheet.lane === lane {
             for line in 0..<sheet.lineCount {
                 switch sheet.states[line].stage {
-                case .unsent, .requeued, .blocked, .backingOff: abandon(sheet, line: line)
+                case .unsent, .requeued, .blocked, .backingOff: leaveToNextOwner(sheet, line: line)
                 case .pushing(.inFlight): actions.withdrawals.append(sheet.tag(of: line))
                 // The intent is withdrawn when it is stored (`intentIsStored`), and an overdue push waits for its late
                 // answer.
@@ -105,13 +106,12 @@ extension DeliveryPlan {
                 case .decided, .recording, .done: break
                 }
             }
-            removeIfDone(sheet)
         }
     }
 
     /// Leaves decided lines to the next owner of the lane, because their record must not be written.
-    mutating func leaveDecided(_ sheet: Sheet, lines: LineSet) {
-        if !lines.isEmpty { sheet.isAbandoned = true }
+    mutating func leaveToNextOwner(_ sheet: Sheet, decidedLines lines: LineSet) {
+        if !lines.isEmpty { sheet.isLeftToNextOwner = true }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
     }

@@ -9,7 +9,7 @@ extension DeliveryPlan {
         for sheet in records.takeDue(at: time.now, permits: claims.permits) {
             let leaseTiming = lanes.leaseTiming(of: sheet.lane, at: time.now)
             let linesForNextOwner = records.write(sheet, leaseTiming: leaseTiming, at: time, into: &actions)
-            leaveDecided(sheet, lines: linesForNextOwner)
+            leaveToNextOwner(sheet, decidedLines: linesForNextOwner)
         }
     }
 
@@ -37,7 +37,7 @@ extension DeliveryPlan {
     private mutating func writeAgain(_ id: UInt64) {
         let forbiddenRecord = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
         guard let forbiddenRecord, let sheet = forbiddenRecord.sheet else { return }
-        leaveDecided(sheet, lines: forbiddenRecord.lines)
+        leaveToNextOwner(sheet, decidedLines: forbiddenRecord.lines)
     }
 
     // MARK: Stored records
@@ -83,7 +83,7 @@ extension DeliveryPlan {
             sheet.app.requeue(QueuedLine(sheet: sheet, line: line))
         }
         if sheet.lane.isLeaving {
-            lines.forEachLine { abandon(sheet, line: $0) }
+            lines.forEachLine { leaveToNextOwner(sheet, line: $0) }
         } else {
             dropIfStale(sheet)
         }
@@ -97,7 +97,7 @@ extension DeliveryPlan {
         if mayHaveDuplicates {
             lane[tier.jobTopic].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)
         }
-        // If no earlier owner can write there any more, only our sheets lie behind this one.
+        // If no earlier owner can write there any more, only our sheets lie after this one.
         if let offset, let unknownBefore = write.unknownBefore {
             lane[tier.jobTopic].noteOwnSheet(at: offset, unknownBefore: unknownBefore)
         }

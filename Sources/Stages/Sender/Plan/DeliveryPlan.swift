@@ -139,13 +139,13 @@ package struct DeliveryPlan {
     /// Gives up the lanes at the group's request. Pushes in flight finish, and the next owner takes the rest.
     package mutating func revoked(by deadline: Instant, at time: CurrentTime) {
         self.time = time
-        for lane in lanes.beginRelease(by: deadline) { abandonSheets(of: lane) }
+        for lane in lanes.beginRelease(by: deadline) { leaveSheetsToNextOwner(of: lane) }
     }
 
     /// Handles lanes that already belong to another process.
     package mutating func lost(at time: CurrentTime) {
         self.time = time
-        for lane in lanes.lost(at: time.now) { abandonSheets(of: lane) }
+        for lane in lanes.lost(at: time.now) { leaveSheetsToNextOwner(of: lane) }
         lanes.removeAllLanes(at: time.now, into: &actions)
     }
 

@@ -66,7 +66,7 @@ package final class Sheet {
     /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
     /// one update through a lane.
     private(set) var continuesPass = false
-    /// Lines before this one were passed over. They leave after the lines behind it.
+    /// Lines before this one were passed over. They leave after the lines from there on.
     private(set) var passedOver = 0
 
     /// The outcomes that are not written yet.
@@ -91,7 +91,7 @@ package final class Sheet {
     /// Whether it is among the sheets with outcomes that are not written.
     var awaitsRecord = false
     /// Whether a line of it is left to the next owner of the lane. Then its offset is not finished here.
-    var isAbandoned = false
+    var isLeftToNextOwner = false
     /// The first half of the ids of its pushes; 0 until the first one is made.
     @safe @exclusivity(unchecked) private var pushIDHigh: UInt64 = 0
 
@@ -130,7 +130,7 @@ package final class Sheet {
     package var lineCount: Int { states.count }
     var isInHand: Bool { slot >= 0 }
     /// Whether no line of the sheet waits to be dispatched now or later: all are decided, or left to the next owner.
-    var isOver: Bool { undecidedLines == 0 || isAbandoned }
+    var isOver: Bool { undecidedLines == 0 || isLeftToNextOwner }
 
     /// Approximate memory of the sheet, in bytes.
     var memoryByteCount: Int {

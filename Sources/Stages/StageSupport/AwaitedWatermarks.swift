@@ -1,8 +1,8 @@
 package import Kafka
 package import Lifecycle
 
-/// The partitions whose watermarks (first offset and end) a loop has queried or is about to query. The loop submits queries and does
-/// not wait. If a query fails, its partitions are queried again after a pause.
+/// The partitions whose watermarks (first offset and end) a loop has queried or is about to query. The loop submits
+/// queries and does not wait. If a query fails, its partitions are queried again after a pause.
 package struct AwaitedWatermarks {
     /// The pause after a failed query.
     package static let retryMilliseconds = 500

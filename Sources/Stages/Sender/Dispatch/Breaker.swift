@@ -1,9 +1,9 @@
 internal import Lifecycle
 
-/// A breaker that pauses an app whose settings are wrong. It opens if APNs refuses the proven tokens of many
-/// recipients within one to two seconds (`AnswerWindow`), or after a few answers that blame the app's settings. While it is
-/// open, a token that APNs refuses as unknown does not count as dead (`DeadTokenRule`), and one push at a time probes
-/// whether the settings are right again.
+/// A breaker that pauses an app whose settings are wrong. It opens if APNs refuses the proven tokens of many recipients
+/// within one to two seconds (`AnswerWindow`), or after a few answers that blame the app's settings. While it is open,
+/// a token that APNs refuses as unknown does not count as dead (`DeadTokenRule`), and one push at a time probes whether
+/// the settings are right again.
 ///
 /// A proven token is one that APNs has accepted before. Unproven tokens do not count, because anyone with a report key
 /// can invent them. Otherwise such a person could pause all pushes of the app. `UnprovenTokens` handles them.
@@ -85,8 +85,8 @@ struct Breaker: Sendable {
         return Double(wrongAnswers) >= Self.wrongShareMin * Double(answers)
     }
 
-    /// Opens the breaker, or lets it stay open. Returns whether it was closed. A probe that is under way goes on, because
-    /// refusals of older pushes may still come.
+    /// Opens the breaker, or lets it stay open. Returns whether it was closed. A probe that is under way goes on,
+    /// because refusals of older pushes may still come.
     private mutating func open(because reason: String, at now: Instant) -> Bool {
         let wasClosed = cause == nil
         cause = reason

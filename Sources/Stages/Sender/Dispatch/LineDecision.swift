@@ -36,8 +36,8 @@ enum LineDecision: Sendable {
     case pauseSheet(reason: String?)
 }
 
-// These functions decide and change no line. Their notes lie in the sheet and the app: capacity, subjects, silence. They
-// are mutating only for speed (`DeliveryPlan`).
+// These functions decide and change no line. Their notes lie in the sheet and the app: capacity, subjects, silence.
+// They are mutating only for speed (`DeliveryPlan`).
 extension DeliveryPlan {
     /// Decides about a line that is dispatched. The order: the job may be over, the app may be paused, the subject
     /// may be busy, a permit may be missing, and the connections may be full.
@@ -50,8 +50,8 @@ extension DeliveryPlan {
         let (app, state) = (sheet.app, sheet.states[line])
         var isProbe = state.isProbe
         if app.breaker.isOpen, !isProbe {
-            // While a probe is under way, the next sheet waits for its answer, which decides whether the breaker closes.
-            // A line that is dispatched again holds up older offsets, so its sheet goes to a tier.
+            // While a probe is under way, the next sheet waits for its answer, which decides whether the breaker
+            // closes. A line that is dispatched again holds up older offsets, so its sheet goes to a tier.
             if app.breaker.isProbing, state.stage == .unsent { return .stuck }
             guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(reason: app.breaker.cause) }
             isProbe = true
@@ -71,8 +71,8 @@ extension DeliveryPlan {
         case .underWay: return .block
         case .done: return .skip
         }
-        // Other sheets are dropped as soon as they are stale. With a ledger, a line may have been blocked by its duplicate
-        // then.
+        // Other sheets are dropped as soon as they are stale. With a ledger, a line may have been blocked by its
+        // duplicate then.
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
             return .endSheet(.stale(staleness))
         }

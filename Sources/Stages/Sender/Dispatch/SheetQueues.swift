@@ -92,8 +92,8 @@ struct SheetQueues {
         }
     }
 
-    /// Counts a queued sheet whose lines are all decided or left to the next owner. Such sheets are removed when they are
-    /// the majority.
+    /// Counts a queued sheet whose lines are all decided or left to the next owner. Such sheets are removed when they
+    /// are the majority.
     mutating func noteSheetIsOver() {
         sheetsOver += 1
         let areMajority = sheetsOver * 2 > urgent.count + normal.count

@@ -48,8 +48,8 @@ struct LaneOwnership {
         .min()
     }
 
-    /// The lanes in a fixed order, so that a simulation repeats exactly with the same seed. Loops whose order shows in no
-    /// action use `lanes.values`.
+    /// The lanes in a fixed order, so that a simulation repeats exactly with the same seed. Loops whose order shows in
+    /// no action use `lanes.values`.
     var inOrder: [Lane] { lanes.values.sorted { $0.number < $1.number } }
 
     /// Returns the time at which a lane needs a step if no event comes before.
@@ -210,8 +210,8 @@ struct LaneOwnership {
     }
 
     /// Confirms the ends that were reached while an earlier owner could still write. It is called when all fetched
-    /// records were passed on: a record after such an end would have come and cleared it (`recordArrived`). The consumer
-    /// does not report the same end twice.
+    /// records were passed on: a record after such an end would have come and cleared it (`recordArrived`). The
+    /// consumer does not report the same end twice.
     mutating func confirmEnds() {
         guard mustConfirmEnds else { return }
         mustConfirmEnds = false

@@ -37,8 +37,8 @@ struct PushHistory: Sendable, Hashable {
 /// The rule that decides after the end of a push whether the job is tried again, and when.
 ///
 /// A try is a push that may have arrived. A job has a limited number of tries. A retry in this process holds up the
-/// offset of the partition. So after an unknown end, or with an unusable connection, a job is retried here only once, and
-/// then from a tier. A push that APNs did not process is retried here without a limit, because it usually leaves by
+/// offset of the partition. So after an unknown end, or with an unusable connection, a job is retried here only once,
+/// and then from a tier. A push that APNs did not process is retried here without a limit, because it usually leaves by
 /// another connection. If it holds up the offset for too long, its sheet moves to a tier (`SheetEviction`).
 enum RetryRule {
     /// The pauses before a job is pushed again in this process that APNs did not process: the first, the second, and

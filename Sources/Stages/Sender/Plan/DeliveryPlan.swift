@@ -6,10 +6,11 @@ package import Sends
 /// answers of APNs, acknowledged records, assigned and revoked partitions, and the time. After each call,
 /// `actions` holds the actions for the loop (`SenderLoop`), which alone calls the plan, on its thread.
 ///
-/// Single questions are answered by the values below and by `LineDecision`. The plan calls them in order and keeps
-/// them consistent. The way of a job: `arrived` (`+Sheets`), `dispatch` (`+Dispatch`, `+Runs`), `accepted` or `ended`
-/// (`+Answers`), `decide` (`+Lines`), `writeOutcomes` and `stored` (`+Records`). Beside the way: an app whose pushes are
-/// refused (`+Breaker`) or not answered (`+Eviction`), jobs on two sheets (`+Duplicates`), and erased users (`+Erasures`).
+/// Single questions are answered by the values below and by `LineDecision`. The plan calls them in order and keeps them
+/// consistent. The way of a job: `arrived` (`+Sheets`), `dispatch` (`+Dispatch`, `+Runs`), `accepted` or `ended`
+/// (`+Answers`), `decide` (`+Lines`), `writeOutcomes` and `stored` (`+Records`). Beside the way: an app whose pushes
+/// are refused (`+Breaker`) or not answered (`+Eviction`), jobs on two sheets (`+Duplicates`), and erased users
+/// (`+Erasures`).
 ///
 /// A push leaves only with a permit. The permit returns when the outcome is stored in `receipts`. The offset
 /// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
@@ -103,8 +104,8 @@ package struct DeliveryPlan {
     /// that no push leaves. Offsets are committed, new or not, to see whether the group still accepts them.
     package mutating func suspended() { lanes.lease.suspend() }
 
-    /// Handles lanes that the group assigned. Their receipts are read first (`actions.receiptReads`), and their jobs after
-    /// `actions.resumes`.
+    /// Handles lanes that the group assigned. Their receipts are read first (`actions.receiptReads`), and their jobs
+    /// after `actions.resumes`.
     package mutating func assigned(_ starts: [LaneStart]) { lanes.assigned(starts, into: &actions) }
 
     /// Handles a record of `receipts` that was read for `actions.receiptReads`.
@@ -162,8 +163,8 @@ package struct DeliveryPlan {
         lanes.reachedEnd(of: topic, lane: number, at: offset)
     }
 
-    /// Handles a poll that left no fetched record in the consumer. Every record before a reported end has been handled, so
-    /// the ends can be confirmed.
+    /// Handles a poll that left no fetched record in the consumer. Every record before a reported end has been handled,
+    /// so the ends can be confirmed.
     package mutating func consumerIsDrained() { lanes.confirmEnds() }
 
     /// Returns the offset from which a topic of a lane is read, or nil if the lane is not in hand.

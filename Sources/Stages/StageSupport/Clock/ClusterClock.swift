@@ -23,7 +23,7 @@ package import Lifecycle
 /// |---|---|---|
 /// | `time` | metrics, and times in records | the stamps |
 /// | `decisionTime` | merging, and the age of data | the machine's clock, unless the stamps contradict it |
-/// | `dueTime` | acts that are due at a moment | the stamps; the machine's clock while they are ahead of it and not proven |
+/// | `dueTime` | acts that are due at a moment | the stamps; the machine's clock while they lead it and are not proven |
 /// | `earliestTime` | irreversible acts | the machine's clock; the stamps if they are far behind it |
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {

@@ -144,6 +144,33 @@ private struct Clocks {
         #expect(clocks.time == clocks.trueTime)
     }
 
+    @Test
+    func
+        `a clock of the machine that was behind the first stamps and steps far ahead of them is not believed`()
+    {
+        var clocks = Clocks()
+        clocks.machineLead = -Clocks.hour
+        clocks.pass(10_000)
+        #expect(clocks.decisionTime == clocks.trueTime - Clocks.hour, "one source stands against the other")
+        clocks.machineLead = 8 * Clocks.hour
+        clocks.pass(120_000)
+        #expect(clocks.decisionTime == clocks.trueTime)
+    }
+
+    @Test
+    func `a clock of the machine that is set right is confirmed although the first stamp was ahead of it`() {
+        var clocks = Clocks()
+        clocks.machineLead = -Clocks.hour
+        // The stamps are of records that waited for a minute.
+        clocks.brokerLead = -60_000
+        clocks.pass(10_000)
+        #expect(!clocks.clock.isMachineConfirmed)
+        clocks.machineLead = 0
+        clocks.pass(120_000)
+        #expect(clocks.clock.isMachineConfirmed)
+        #expect(clocks.decisionTime == clocks.trueTime)
+    }
+
     @Test func `with short steps of either clock, nothing is ever past that is not`() {
         for seed in 0..<200 {
             var random = SeededGenerator(seed: seed)

@@ -8,6 +8,7 @@ import Kafka
 import KafkaTesting
 import ProcessTesting
 import RecordFormat
+import Telemetry
 import Testing
 import TokenSealing
 import Topics
@@ -76,5 +77,34 @@ import Topics
             #expect(!text.contains(token(2)), "\(text)")
             #expect(!text.contains(token(3)), "\(text)")
         }
+    }
+
+    @Test
+    func `a record that is too large for the dead letters only when it is sealed is named there and skipped`()
+        async throws
+    {
+        let cluster = try TestCluster()
+        let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
+        let directory = try TemporaryDirectory()
+        // Each run of digits can be a token. A sealed token is several times as long.
+        let digits = Array(String(repeating: "ab", count: 32).utf8) + [UInt8(ascii: " ")]
+        let value = Array(repeatElement(digits, count: (15 << 18) / digits.count).joined())
+        var options = ProducerOptions()
+        options.recordBytesMax = 16 << 20
+        let producer = try Producer(
+            settings: bed.settings, options: options, name: "large", log: .silent, metrics: Metrics())
+        let topic = try producer.topic(named: bed.layout.name(of: .reports))
+        _ = try producer.storeRecord(action: "write a report", in: topic, key: report(0).key, value: value)
+        let sender = try RecordWriter(on: bed)
+        sender.write(report(1))
+        #expect(sender.finish())
+        let stage = try await Stage(bed, directory: directory.path, sealingKeys: makeKeys(in: directory))
+        try await eventually("all reports are handled") { stage.handledCount == 2 || stage.failure != nil }
+        await stage.stop()
+        #expect(stage.failure == nil)
+        let deadLetters = try TopicContent(of: .deadLetters, in: bed).records
+        #expect(deadLetters.map(\.value) == [nil])
+        #expect(deadLetters.first?.headers["flotilla-dead-offset"] == "0")
+        #expect(try TopicContent(of: .registry, in: bed).newestValues.count == 1)
     }
 }

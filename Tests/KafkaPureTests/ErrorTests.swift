@@ -87,6 +87,12 @@ func `a fenced consumer makes new clients after growing pauses, which begin agai
     #expect(renewal.recordEnd(at: now.advanced(byMilliseconds: 60_000)) == 1000)
 }
 
+@Test func `a new client that cannot be made is tried again after growing pauses, also after a long life`() {
+    let end = Instant(nanoseconds: 0).advanced(byMilliseconds: 3_600_000)
+    var renewal = ClientRenewalBackoff(now: Instant(nanoseconds: 0))
+    for pause in [1000, 2000, 5000, 10_000] { #expect(renewal.recordEnd(at: end) == pause) }
+}
+
 @Test func `a record that is too large is refused, but a full queue is not a refusal`() {
     #expect(SendResult(code: .none) == .queued)
     #expect(SendResult(code: .queueFull) == .full)

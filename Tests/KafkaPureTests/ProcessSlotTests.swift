@@ -36,6 +36,15 @@ import Testing
     #expect(second.number == 1)
 }
 
+@Test(.timeLimit(.minutes(1))) func `a slot that is a link to a missing directory is an error`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/slot-0"
+    #expect(symlink(directory.path + "/missing", path) == 0)
+    #expect(throws: SlotError.systemCallFailed(verb: "open", path: path, code: ENOENT)) {
+        try ProcessSlot.acquire(under: directory.path)
+    }
+}
+
 @Test func `a killed process releases its slot`() throws {
     let directory = try TemporaryDirectory()
     // Debian's `flock` holds the lock in another process until that process dies.

@@ -12,7 +12,9 @@ import Testing
             == ["kafka.brokers is empty; name at least one broker as host:port"])
 }
 
-@Test(arguments: ["kafka", "kafka:", ":9092", "kafka:0", "kafka:65536", "kafka:nine", "a b:1", "a,b:1"])
+@Test(arguments: [
+    "kafka", "kafka:", ":9092", "kafka:0", "kafka:65536", "kafka:nine", "kafka:+9092", "a b:1", "a,b:1",
+])
 func `a broker must be host and port`(broker: String) {
     #expect(
         KafkaSettings(brokers: ["ok:9092", broker]).problems()
@@ -42,6 +44,23 @@ func `host names and addresses are valid brokers`(broker: String) {
             "kafka.scram.password-file names \(directory.path)/empty, which is empty",
             "kafka.properties sets enable.auto.commit, on which Flotilla's guarantees depend; remove it",
             "kafka.properties sets enable.ssl.certificate.verification, on which Flotilla's guarantees depend; remove it",
+        ])
+}
+
+@Test(.timeLimit(.minutes(1)))
+func `a named pipe is no certificate file, and the check does not wait for it`() throws {
+    let directory = try TemporaryDirectory()
+    var settings = KafkaSettings(brokers: ["kafka:9092"])
+    settings.security = .tls
+    let path = directory.path + "/pipe"
+    #expect(mkfifo(path, 0o600) == 0)
+    settings.certificateAuthorityFile = path
+    settings.keyPasswordFile = try directory.writeFile(named: "password", content: "x")
+    #expect(chmod(directory.path + "/password", 0o600) == 0)
+    #expect(
+        settings.problems() == [
+            "kafka.ca-file names \(path), which cannot be read: it is not a file",
+            "kafka.key-password-file is set without kafka.key-file; set both, or remove it",
         ])
 }
 

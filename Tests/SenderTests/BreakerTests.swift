@@ -14,7 +14,7 @@ import Testing
     @Test func `a burst of wrong tokens opens the breaker, and one among many does not`() {
         var breaker = Breaker()
         for milliseconds in 0..<1_000 {
-            breaker.countAccepted(9, at: at(milliseconds))
+            for _ in 0..<9 { breaker.countGoodAnswer(at: at(milliseconds)) }
             let opens = breaker.countRefusedToken(
                 of: UInt64(milliseconds), because: "BadDeviceToken", at: at(milliseconds))
             #expect(!opens, "one wrong token among ten opened the breaker")
@@ -66,14 +66,29 @@ import Testing
 
         breaker.beginProbe()
         #expect(!breaker.isProbeDue(at: at(5_200)), "a second probe left beside the first")
-        let closesAfterFailure = breaker.endProbe(isMended: false, at: at(5_300))
+        let closesAfterFailure = breaker.endProbe(as: .failed, at: at(5_300))
         #expect(!closesAfterFailure)
 
         let isDueAgain = breaker.isProbeDue(at: at(10_400))
         #expect(isDueAgain)
         breaker.beginProbe()
-        let closesAfterSuccess = breaker.endProbe(isMended: true, at: at(10_500))
+        let closesAfterSuccess = breaker.endProbe(as: .passed, at: at(10_500))
         #expect(closesAfterSuccess)
         #expect(!breaker.isOpen)
+    }
+
+    @Test func `late refusals of older pushes do not end a probe`() {
+        var breaker = Breaker()
+        func refuse(at milliseconds: Int) {
+            for _ in 0..<Breaker.misconfiguredAnswersMin {
+                _ = breaker.countMisconfigured(because: "InvalidProviderToken", at: at(milliseconds))
+            }
+        }
+        refuse(at: 0)
+        breaker.beginProbe()
+        refuse(at: 5_200)
+        #expect(!breaker.isProbeDue(at: at(60_000)), "a second probe left beside the first")
+        let closes = breaker.endProbe(as: .passed, at: at(60_000))
+        #expect(closes, "the good answer of the probe was ignored")
     }
 }

@@ -20,7 +20,7 @@ import Testing
     init() {
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder())])
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
         plan.commitMetadata(at: time)
     }
 
@@ -57,13 +57,13 @@ import Testing
     private mutating func pushedRecipients(capacity: Int = 10) -> [String] {
         time.advance(byMilliseconds: 1)
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-        plan.turn(at: time) { _, _ in .open(capacity: capacity) }
+        plan.step(at: time) { _, _ in .open(capacity: capacity) }
         let pushes = plan.actions.pushes
         // A sheet whose jobs are done loses its content.
         let recipients = pushes.map { $0.sheet.text($0.sheet.index.lines[$0.line].recipient) }
         time.advance(byMilliseconds: 1_000)
         for push in pushes { plan.accepted(push.tag, at: time) }
-        plan.turn(at: time) { _, _ in .open(capacity: 0) }
+        plan.step(at: time) { _, _ in .open(capacity: 0) }
         for (id, write) in plan.actions.writes {
             if case .receipt(let parts) = write.content {
                 for part in parts where part.outcome == .superseded {

@@ -23,7 +23,7 @@ import Testing
         plan.supersededIsRead()
         // An earlier owner may have begun the first sheet and no other.
         plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder(window: 1))])
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
         try arrive([0], in: "first", version: 1)
         #expect(phonesPushed(capacity: 2) == [0])
     }
@@ -49,12 +49,12 @@ import Testing
         var remainingCapacity = capacity
         var phones: [Int] = []
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-        // Outcomes of one turn are written in the next turn, so a few turns without a push do not mean the end.
-        let turnsWithoutPushMax = 3
-        var turnsWithoutPush = 0
-        while remainingCapacity > 0, turnsWithoutPush < turnsWithoutPushMax {
-            let turnCapacity = remainingCapacity
-            plan.turn(at: time) { _, _ in .open(capacity: turnCapacity) }
+        // Outcomes of one step are written in the next step, so a few steps without a push do not mean the end.
+        let stepsWithoutPushMax = 3
+        var stepsWithoutPush = 0
+        while remainingCapacity > 0, stepsWithoutPush < stepsWithoutPushMax {
+            let stepCapacity = remainingCapacity
+            plan.step(at: time) { _, _ in .open(capacity: stepCapacity) }
             let actions = plan.actions
             plan.actions.removeAll()
             for push in actions.pushes {
@@ -63,8 +63,8 @@ import Testing
                 phones.append(Int(push.sheet.text(line.installation).dropFirst()) ?? -1)
             }
             for id in actions.writes.map(\.0) { plan.stored(id, offset: 0, at: time) }
-            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
-            turnsWithoutPush = actions.pushes.isEmpty ? turnsWithoutPush + 1 : 0
+            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isAccepted: true, at: time) }
+            stepsWithoutPush = actions.pushes.isEmpty ? stepsWithoutPush + 1 : 0
             remainingCapacity -= actions.pushes.count
         }
         return phones

@@ -17,22 +17,22 @@ import Testing
     init() throws {
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: nil)])
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
         let record = try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time)
         plan.arrived(record, from: .normal, lane: 0, offset: 0, at: time)
         plan.commitMetadata(at: time)
-        pushTag = try #require(turn(isLeased: true, after: 0).pushes.first).tag
+        pushTag = try #require(step(isLeased: true, after: 0).pushes.first).tag
         plan.suspended()
         plan.ended(
             pushTag, as: PushAnswer(answered: .serverTrouble, status: 503, reason: "ServiceUnavailable"),
             at: time)
     }
 
-    /// Lets the plan make one turn, and returns its actions.
-    private mutating func turn(isLeased: Bool, after milliseconds: Int = 100) -> DeliveryActions {
+    /// Lets the plan make one step, and returns its actions.
+    private mutating func step(isLeased: Bool, after milliseconds: Int = 100) -> DeliveryActions {
         time.advance(byMilliseconds: milliseconds)
         if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }
-        plan.turn(at: time) { _, _ in .open(capacity: 10) }
+        plan.step(at: time) { _, _ in .open(capacity: 10) }
         defer { plan.actions.removeAll() }
         return plan.actions
     }
@@ -43,28 +43,37 @@ import Testing
     }
 
     @Test mutating func `nothing moves to a tier before the group confirms the lane`() {
-        for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
-        #expect(moveCount(in: turn(isLeased: true)) == 1)
-        #expect(turn(isLeased: true).writes.isEmpty, "the job moves twice")
+        for _ in 0..<20 { #expect(step(isLeased: false).writes.isEmpty) }
+        #expect(moveCount(in: step(isLeased: true)) == 1)
+        #expect(step(isLeased: true).writes.isEmpty, "the job moves twice")
     }
 
     @Test mutating func `no job of a lost lane moves to a tier`() {
-        #expect(turn(isLeased: false).writes.isEmpty)
+        #expect(step(isLeased: false).writes.isEmpty)
         plan.lost(at: time)
-        for _ in 0..<20 { #expect(turn(isLeased: true).writes.isEmpty) }
+        for _ in 0..<20 { #expect(step(isLeased: true).writes.isEmpty) }
         #expect(plan.sheetsInHand == 0)
     }
 
+    @Test mutating func `a failed move to a tier is not tried again after the end of the lease`() throws {
+        let id = try #require(step(isLeased: true).writes.first?.id)
+        // The loop was delayed, but not so long that the process counts as suspended.
+        time.advance(byMilliseconds: 5_001)
+        plan.writeFailed(id, at: time)
+        #expect(plan.actions.writes.isEmpty)
+        #expect(step(isLeased: true).writes.map(\.id) == [id])
+    }
+
     @Test mutating func `a failed move to a tier is not tried again without a lease`() throws {
-        let id = try #require(turn(isLeased: true).writes.first?.id)
+        let id = try #require(step(isLeased: true).writes.first?.id)
         plan.suspended()
-        plan.writeFailed(id)
-        for _ in 0..<20 { #expect(turn(isLeased: false).writes.isEmpty) }
-        #expect(turn(isLeased: true).writes.map(\.id) == [id])
+        plan.writeFailed(id, at: time)
+        for _ in 0..<20 { #expect(step(isLeased: false).writes.isEmpty) }
+        #expect(step(isLeased: true).writes.map(\.id) == [id])
         plan.suspended()
-        plan.writeFailed(id)
+        plan.writeFailed(id, at: time)
         plan.lost(at: time)
-        for _ in 0..<20 { #expect(turn(isLeased: true).writes.isEmpty) }
+        for _ in 0..<20 { #expect(step(isLeased: true).writes.isEmpty) }
         #expect(plan.sheetsInHand == 0)
     }
 }

@@ -16,7 +16,7 @@ import Testing
     private mutating func assignAll() {
         plan.supersededIsRead()
         plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), metadata: .returnedInOrder()) })
-        for lane in 0..<Self.lanes { plan.receiptsWereRead(lane: Int32(lane), until: 0, at: time) }
+        for lane in 0..<Self.lanes { plan.receiptReadEnded(lane: Int32(lane), until: 0, at: time) }
     }
 
     /// Delivers an update to every lane, in four sheets with one phone each.
@@ -34,7 +34,7 @@ import Testing
     /// Lets APNs take up to `capacity` pushes. Returns their lanes.
     private mutating func lanesServed(capacity: Int) -> [Int32] {
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-        plan.turn(at: time) { _, _ in .open(capacity: capacity) }
+        plan.step(at: time) { _, _ in .open(capacity: capacity) }
         defer { plan.actions.removeAll() }
         for push in plan.actions.pushes { plan.accepted(push.tag, at: time) }
         return plan.actions.pushes.map(\.sheet.lane.number)

@@ -5,9 +5,8 @@ import Testing
 @Test func `the offset to commit is the lowest unfinished sheet`() {
     var tracker = OffsetTracker(from: 10)
     #expect(tracker.offsetToCommit == 10)
-    // Kafka leaves gaps between offsets, and may deliver a sheet twice.
-    let areNew = ([10, 12, 15, 12] as [Int64]).map { tracker.markRead($0) }
-    #expect(areNew == [true, true, true, false])
+    // Kafka leaves gaps between offsets.
+    for offset: Int64 in [10, 12, 15] { tracker.markRead(offset) }
     tracker.finish(12)
     #expect(tracker.offsetToCommit == 10)
     tracker.finish(10)

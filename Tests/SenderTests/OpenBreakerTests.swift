@@ -23,7 +23,7 @@ import Testing
     init() {
         plan.supersededIsRead()
         plan.assigned((0..<Self.lanes).map { LaneStart(lane: Int32($0), metadata: .returnedInOrder()) })
-        for lane in 0..<Self.lanes { plan.receiptsWereRead(lane: Int32(lane), until: 0, at: time) }
+        for lane in 0..<Self.lanes { plan.receiptReadEnded(lane: Int32(lane), until: 0, at: time) }
     }
 
     /// Delivers sheets with one phone each to every lane.
@@ -44,7 +44,7 @@ import Testing
     {
         time.advance(byMilliseconds: milliseconds)
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-        plan.turn(at: time) { _, _ in .open(capacity: capacity) }
+        plan.step(at: time) { _, _ in .open(capacity: capacity) }
         return carryOut()
     }
 
@@ -60,8 +60,8 @@ import Testing
         }
         let tags = actions.pushes.map(\.tag)
         if actions.commits.isEmpty { return tags }
-        plan.committed(actions.commitNumber, isDone: true, at: time)
-        plan.turn(at: time) { _, _ in .open(capacity: 0) }
+        plan.committed(actions.commitNumber, isAccepted: true, at: time)
+        plan.step(at: time) { _, _ in .open(capacity: 0) }
         return tags + carryOut()
     }
 
@@ -105,6 +105,21 @@ import Testing
         #expect(pushes(after: 10).isEmpty)
         plan.accepted(probes[0], at: time)
         #expect(pushes(after: 1).count == 3)
+        #expect(movedSheets.isEmpty)
+    }
+
+    @Test mutating func `after a probe that APNs did not process, the next push probes at once`() throws {
+        try openBreaker()
+        #expect(pushes(after: 6_000).isEmpty)
+        movedSheets.removeAll()
+        try arrive(0..<2, topic: .later5s)
+        let first = try #require(pushes(after: 1).first)
+        plan.unusable(first, code: "token_unreadable", at: time)
+        let second = try #require(pushes(after: 1).first, "a job that is no request delays the next probe")
+        plan.ended(second, as: PushAnswer(.notProcessed(.refused)), at: time)
+        let third = try #require(pushes(after: 1).first, "a push that did not arrive delays the next probe")
+        plan.accepted(third, at: time)
+        #expect(!pushes(after: 1).isEmpty)
         #expect(movedSheets.isEmpty)
     }
 

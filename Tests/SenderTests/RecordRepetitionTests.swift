@@ -18,19 +18,19 @@ import Testing
     init() {
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder())])
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
     }
 
-    /// Lets the plan make one turn, and returns its actions. All commits succeed.
+    /// Lets the plan make one step, and returns its actions. All commits succeed.
     ///
     /// - Parameter capacity: The number of pushes that APNs takes.
-    private mutating func turn(isLeased: Bool = true, capacity: Int = 10) -> DeliveryActions {
+    private mutating func step(isLeased: Bool = true, capacity: Int = 10) -> DeliveryActions {
         time.advance(byMilliseconds: 400)
         if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }
-        plan.turn(at: time) { _, _ in .open(capacity: capacity) }
+        plan.step(at: time) { _, _ in .open(capacity: capacity) }
         defer { plan.actions.removeAll() }
         let number = plan.actions.commitNumber
-        if !plan.actions.commits.isEmpty { plan.committed(number, isDone: true, at: time) }
+        if !plan.actions.commits.isEmpty { plan.committed(number, isAccepted: true, at: time) }
         return plan.actions
     }
 
@@ -47,19 +47,19 @@ import Testing
         plan.arrived(
             try SheetRecord(content, origin: nil), from: .normal, lane: 0, offset: 0, at: time)
         plan.commitMetadata(at: time)
-        let intent = try #require(turn().writes.first)
+        let intent = try #require(step().writes.first)
         plan.stored(intent.id, offset: 0, at: time)
-        #expect(turn(capacity: 0).pushes.isEmpty)
+        #expect(step(capacity: 0).pushes.isEmpty)
         plan.revoked(by: time.now.advanced(byMilliseconds: 4_000), at: time)
-        let release = try #require(turn(capacity: 0).writes.first)
+        let release = try #require(step(capacity: 0).writes.first)
         #expect(release.write.receipt?.parts.map(\.outcome) == [.released] && !release.write.isRepeated)
         return release.id
     }
 
     @Test mutating func `a release that was not stored is written again with a lease`() throws {
         let id = try releaseStart()
-        plan.writeFailed(id)
-        let repeatedWrites = turn(capacity: 0).writes
+        plan.writeFailed(id, at: time)
+        let repeatedWrites = step(capacity: 0).writes
         #expect(repeatedWrites.map(\.id) == [id])
         #expect(repeatedWrites.allSatisfy { $0.write.isRepeated }, "it is counted once")
     }
@@ -67,8 +67,8 @@ import Testing
     @Test mutating func `a release that was not stored is not written again without a lease`() throws {
         let id = try releaseStart()
         plan.suspended()
-        plan.writeFailed(id)
-        for _ in 0..<5 { #expect(turn(isLeased: false).writes.isEmpty) }
+        plan.writeFailed(id, at: time)
+        for _ in 0..<5 { #expect(step(isLeased: false).writes.isEmpty) }
         #expect(plan.sheetsInHand == 0 && plan.reservationCountOfApps == 0)
     }
 
@@ -78,25 +78,25 @@ import Testing
             try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time), from: .normal,
             lane: 0, offset: 0, at: time)
         plan.commitMetadata(at: time)
-        #expect(turn(capacity: 0).writes.isEmpty)
+        #expect(step(capacity: 0).writes.isEmpty)
         plan.suspended()
         plan.superseded(
             SupersededVersions(app: "shop", group: "g", updateVersion: 2, endVersion: 0), at: time)
-        for _ in 0..<5 { #expect(turn(isLeased: false).writes.isEmpty, "another owner may push the job") }
+        for _ in 0..<5 { #expect(step(isLeased: false).writes.isEmpty, "another owner may push the job") }
     }
 
     @Test mutating func `a job that is dropped without a lease gets its receipt with the next one`() throws {
         try dropUpdateAfterStop()
-        let receipts = turn().writes.compactMap(\.write.receipt)
+        let receipts = step().writes.compactMap(\.write.receipt)
         #expect(receipts.map { $0.parts.map(\.outcome) } == [[.superseded]])
-        #expect(turn().writes.isEmpty)
+        #expect(step().writes.isEmpty)
     }
 
     @Test mutating func `a job that is dropped without a lease is left to the next owner of its lane`() throws
     {
         try dropUpdateAfterStop()
         plan.lost(at: time)
-        for _ in 0..<5 { #expect(turn().writes.isEmpty) }
+        for _ in 0..<5 { #expect(step().writes.isEmpty) }
         #expect(plan.sheetsInHand == 0)
     }
 
@@ -105,11 +105,11 @@ import Testing
             try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time), from: .normal,
             lane: 0, offset: 0, at: time)
         plan.commitMetadata(at: time)
-        let first = try #require(turn().pushes.first)
+        let first = try #require(step().pushes.first)
         plan.ended(first.tag, as: PushAnswer(.unknown(.connectionLost)), at: time)
-        let second = try #require(turn().pushes.first)
+        let second = try #require(step().pushes.first)
         plan.ended(second.tag, as: PushAnswer(.notProcessed(.noProviderKey)), at: time)
-        let origins = turn().writes.compactMap { write -> SheetOrigin? in
+        let origins = step().writes.compactMap { write -> SheetOrigin? in
             if case .tier(_, let origin) = write.write.content { origin } else { nil }
         }
         #expect(origins.map(\.countedPushes) == [1], "the first push may have arrived")

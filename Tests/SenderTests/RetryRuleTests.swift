@@ -10,9 +10,11 @@ import Testing
 /// Tests of the decisions of `RetryRule`: whether a job is pushed again after an answer of APNs, when, and from where.
 @Suite struct RetryRuleTests {
     private func decision(
-        after answer: PushAnswer, event: PushEvent = .update, tries: Int = 1, repeats: Int = 0
+        after answer: PushAnswer, event: PushEvent = .update, tries: Int = 1, triesHere: Int = 1,
+        pausesHere: Int = 0
     ) -> RetryDecision {
-        decision(after: answer, event: event, history: PushHistory(tries: tries, repeats: repeats))
+        let history = PushHistory(tries: tries, triesHere: triesHere, pausesHere: pausesHere)
+        return decision(after: answer, event: event, history: history)
     }
 
     private func decision(
@@ -49,12 +51,14 @@ import Testing
         let unknown = PushAnswer(.unknown(.connectionLost))
         #expect(decision(after: unknown, event: .start) == .unknown)
         #expect(decision(after: unknown) == .retryHere(afterMilliseconds: 300))
-        #expect(decision(after: unknown, repeats: 1) == .retryInTier(.seconds5, countsAsTry: true))
+        #expect(decision(after: unknown, triesHere: 2) == .retryInTier(.seconds5, countsAsTry: true))
     }
 
     @Test func `a push that APNs did not process does not use up tries`() {
         let refused = PushAnswer(.notProcessed(.refused))
         #expect(decision(after: refused, tries: 99) == .retryHere(afterMilliseconds: 100))
+        let unknown = PushAnswer(.unknown(.connectionLost))
+        #expect(decision(after: unknown, pausesHere: 9) == .retryHere(afterMilliseconds: 300))
     }
 
     @Test func `a job without tries left becomes a dead letter`() {
@@ -111,6 +115,6 @@ import Testing
     ) {
         let time = CurrentTime.testStart
         let deadline = time.unixMilliseconds / 1000 + Int64(secondsToDeadline)
-        #expect(tier.longest(before: deadline, at: time) == expected)
+        #expect(tier.shortenedToEnd(before: deadline, at: time) == expected)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 /// time (the window). The apps whose names begin with `silent` get no answers and have no free streams. Their sheets
 /// fill the window, and must move to a tier, so that the sheets of the app `shop` behind them can leave.
 @Suite struct SilentAppTests {
-    private static let turnMilliseconds = 100
+    private static let stepMilliseconds = 100
 
     private var plan: DeliveryPlan
     private var time = CurrentTime.testStart
@@ -30,7 +30,7 @@ import Testing
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder(window: limits.window))])
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
     }
 
     /// Delivers a sheet with one phone for each of the apps, from offset 0 on.
@@ -46,15 +46,15 @@ import Testing
         if isFirst { plan.commitMetadata(at: time) }
     }
 
-    /// Lets time pass in turns. All writes are stored and all commits succeed.
+    /// Lets time pass in steps. All writes are stored and all commits succeed.
     private mutating func run(milliseconds: Int, silentCapacity: Int = 0) {
         self.silentCapacity = silentCapacity
-        for _ in 0..<max(1, milliseconds / Self.turnMilliseconds) {
-            time.advance(byMilliseconds: Self.turnMilliseconds)
+        for _ in 0..<max(1, milliseconds / Self.stepMilliseconds) {
+            time.advance(byMilliseconds: Self.stepMilliseconds)
             plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             var capacity = self.silentCapacity
             let (isSilent, isConnecting) = (isSilent, isConnecting)
-            plan.turn(at: time) { sheet, _ in
+            plan.step(at: time) { sheet, _ in
                 guard isSilent(sheet.head.app) else { return .open(capacity: 100) }
                 defer { capacity = 0 }
                 return isConnecting ? .connecting(capacity: capacity) : .open(capacity: capacity)
@@ -67,7 +67,7 @@ import Testing
         { [answeringApp] in $0.hasPrefix("silent") && $0 != answeringApp }
     }
 
-    /// Carries out the plan's actions until there are no more: each turn may add some.
+    /// Carries out the plan's actions until there are no more: each step may add some.
     private mutating func carryOut() {
         for _ in 0..<10 {
             let actions = plan.actions
@@ -86,9 +86,9 @@ import Testing
                 }
                 plan.stored(id, offset: Int64(id), at: time)
             }
-            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
+            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isAccepted: true, at: time) }
             let (isSilent, isConnecting) = (isSilent, isConnecting)
-            plan.turn(at: time) { sheet, _ in
+            plan.step(at: time) { sheet, _ in
                 guard isSilent(sheet.head.app) else { return .open(capacity: 100) }
                 return isConnecting ? .connecting(capacity: 0) : .open(capacity: 0)
             }

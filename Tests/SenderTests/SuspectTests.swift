@@ -18,7 +18,7 @@ import Testing
     private static let otherPhoneCount = phoneCount - suspectPhoneCount
     /// The number of pushes that the usual connections take at a time.
     private static let usualCapacity = 50
-    private static let turnMilliseconds = 10
+    private static let stepMilliseconds = 10
     private static let answerMilliseconds = 200
 
     private struct PushInFlight {
@@ -44,7 +44,7 @@ import Testing
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder())])
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
     }
 
     private mutating func arrive(_ sheet: SheetRecord) {
@@ -59,10 +59,10 @@ import Testing
                 of: "shop", to: (0..<Self.phoneCount).map(String.init), in: "g", version: version, at: time))
     }
 
-    /// Lets time pass in turns, with the answers of APNs.
+    /// Lets time pass in steps, with the answers of APNs.
     private mutating func run(milliseconds: Int) {
-        for _ in 0..<milliseconds / Self.turnMilliseconds {
-            time.advance(byMilliseconds: Self.turnMilliseconds)
+        for _ in 0..<milliseconds / Self.stepMilliseconds {
+            time.advance(byMilliseconds: Self.stepMilliseconds)
             plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             while let flight = pushesInFlight.first, flight.answeredAt <= time.now {
                 pushesInFlight.removeFirst()
@@ -70,7 +70,7 @@ import Testing
             }
             let suspects = pushesInFlight.count { $0.push.isSuspect }
             let others = pushesInFlight.count - suspects
-            plan.turn(at: time) { _, isSuspect in
+            plan.step(at: time) { _, isSuspect in
                 .open(capacity: isSuspect ? suspectCapacity - suspects : Self.usualCapacity - others)
             }
             carryOut()
@@ -96,7 +96,7 @@ import Testing
             if case .tier = write.content { movedJobs += write.lines.count }
             plan.stored(id, offset: Int64(id), at: time)
         }
-        if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
+        if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isAccepted: true, at: time) }
     }
 
     /// Sends the first update. APNs refuses each fourth token, and accepts all of them from then on.

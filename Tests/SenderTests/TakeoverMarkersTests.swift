@@ -24,10 +24,10 @@ import Testing
         let written = write()
         #expect(written.map(\.lane) == [1, 3])
         #expect(Set(written.map(\.tag)).count == 2)
-        #expect(written.allSatisfy { TakeoverMarkers.isTagOfMarker($0.tag) })
+        #expect(written.allSatisfy { TakeoverMarkers.isMarkerTag($0.tag) })
         #expect(write().isEmpty)
-        #expect(markers.markStored(written[0].tag, at: 7) == 1)
-        #expect(markers.markStored(written[0].tag, at: 7) == nil)
+        #expect(markers.noteStored(written[0].tag, at: 7)?.lane == 1)
+        #expect(markers.noteStored(written[0].tag, at: 7)?.lane == nil)
     }
 
     @Test mutating func `a marker of an earlier request does not count`() {
@@ -35,28 +35,28 @@ import Testing
         let earlierTag = write()[0].tag
         markers.request(inLane: 0)
         let laterTag = write()[0].tag
-        #expect(markers.markStored(earlierTag, at: 1) == nil)
-        #expect(markers.markStored(laterTag, at: 2) == 0)
+        #expect(markers.noteStored(earlierTag, at: 1)?.lane == nil)
+        #expect(markers.noteStored(laterTag, at: 2)?.lane == 0)
         markers.request(inLane: 0)
         let tag = write()[0].tag
         markers.removeAll()
-        #expect(markers.markStored(tag, at: 3) == nil)
+        #expect(markers.noteStored(tag, at: 3)?.lane == nil)
     }
 
     @Test mutating func `a marker whose offset is unknown is written again`() {
         markers.request(inLane: 0)
-        #expect(markers.markStored(write()[0].tag, at: nil) == nil)
-        #expect(markers.markStored(write()[0].tag, at: 5) == 0)
+        #expect(markers.noteStored(write()[0].tag, at: nil)?.lane == nil)
+        #expect(markers.noteStored(write()[0].tag, at: 5)?.lane == 0)
     }
 
-    @Test mutating func `a marker that may not be stored is written again after a pause`() {
+    @Test mutating func `a marker whose write failed is written again after a pause`() {
         markers.request(inLane: 0)
-        #expect(markers.markFailed(write()[0].tag, at: now) == 0)
+        #expect(markers.noteFailed(write()[0].tag, at: now) == 0)
         #expect(write().isEmpty)
         now = now.advanced(byMilliseconds: 250)
         #expect(write().map(\.lane) == [0])
         // The producer is gone.
-        markers.markAllFailed()
+        markers.noteAllFailed()
         #expect(write().map(\.lane) == [0])
     }
 

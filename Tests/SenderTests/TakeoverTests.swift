@@ -66,11 +66,11 @@ import Testing
         ])
     }
 
-    /// Lets the plan make one turn with the lease, and returns its actions.
-    private mutating func turn(after milliseconds: Int = 0) -> DeliveryActions {
+    /// Lets the plan make one step with the lease, and returns its actions.
+    private mutating func step(after milliseconds: Int = 0) -> DeliveryActions {
         time.advance(byMilliseconds: milliseconds)
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
-        plan.turn(at: time) { _, _ in .open(capacity: 10) }
+        plan.step(at: time) { _, _ in .open(capacity: 10) }
         defer { plan.actions.removeAll() }
         return plan.actions
     }
@@ -83,14 +83,14 @@ import Testing
         // first sheet.
         assign(CommitMetadata(receiptsFrom: 0, window: 1_000), normalOffset: 1)
         plan.receiptWasRead(acceptedReceipt, lane: 0)
-        plan.receiptsWereRead(lane: 0, until: 1, at: time)
+        plan.receiptReadEnded(lane: 0, until: 1, at: time)
         let origin = SheetOrigin(
             topic: Self.sheetPosition.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2,
             countedPushes: 1, dueAt: time.unixMilliseconds)
         plan.arrived(try sheet(from: origin), from: .later5s, lane: 0, offset: 0, at: time)
-        _ = turn(after: 10_000)
-        plan.receiptsWereRead(lane: 0, until: 1, at: time)
-        let actions = turn(after: 1)
+        _ = step(after: 10_000)
+        plan.receiptReadEnded(lane: 0, until: 1, at: time)
+        let actions = step(after: 1)
         #expect(actions.pushes.isEmpty)
         #expect(plan.sheetsInHand == 0)
     }
@@ -102,17 +102,17 @@ import Testing
         ) throws
     {
         assign(metadata)
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
-        let firstTurn = turn(after: 1)
-        #expect(firstTurn.pushes.isEmpty)
+        let firstStep = step(after: 1)
+        #expect(firstStep.pushes.isEmpty)
         #expect(
-            firstTurn.commits.contains { $0.topic == .normal && $0.offset == 0 && $0.metadata.window > 0 })
+            firstStep.commits.contains { $0.topic == .normal && $0.offset == 0 && $0.metadata.window > 0 })
         #expect(
-            firstTurn.commits.map(\.topic) == JobTopic.allCases,
+            firstStep.commits.map(\.topic) == JobTopic.allCases,
             "another topic would have to wait for its own metadata later")
-        plan.committed(firstTurn.commitNumber, isDone: true, at: time)
-        #expect(turn(after: 1).pushes.count == 1)
+        plan.committed(firstStep.commitNumber, isAccepted: true, at: time)
+        #expect(step(after: 1).pushes.count == 1)
     }
 
     /// A node of the cluster died, and the group gave the lane to the same process again.
@@ -122,8 +122,8 @@ import Testing
         plan.receiptWasRead(acceptedReceipt, lane: 0)
         plan.takeoverMarkerWasRead(TakeoverMarker(owner: Self.owner), lane: 0, at: 4)
         plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptsWereRead(lane: 0, until: 5, at: time)
-        let events = turn().events
+        plan.receiptReadEnded(lane: 0, until: 5, at: time)
+        let events = step().events
         #expect(events == [.opened(lane: 0)])
     }
 
@@ -138,14 +138,14 @@ import Testing
         assign(CommitMetadata(receiptsFrom: 3, window: 1_000, owner: owners.metadata))
         plan.takeoverMarkerWasRead(TakeoverMarker(owner: owners.marker), lane: 0, at: 4)
         plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptsWereRead(lane: 0, until: 5, at: time)
-        let firstTurn = turn()
+        plan.receiptReadEnded(lane: 0, until: 5, at: time)
+        let firstStep = step()
         #expect(
-            firstTurn.events == [
+            firstStep.events == [
                 .settling(lane: 0, milliseconds: SenderLimits().settleMilliseconds)
             ])
         // After that time it reads up to a new marker.
-        #expect(turn(after: SenderLimits().settleMilliseconds).reads.map(\.from) == [5])
+        #expect(step(after: SenderLimits().settleMilliseconds).receiptReads.map(\.from) == [5])
     }
 
     /// Another process had the lane only for a moment, as when a second process joins the group.
@@ -157,10 +157,10 @@ import Testing
             plan.takeoverMarkerWasRead(TakeoverMarker(owner: 3), lane: 0, at: offset)
         }
         plan.takeoverMarkerIsStored(lane: 0, at: 7)
-        plan.receiptsWereRead(lane: 0, until: 7, at: time)
+        plan.receiptReadEnded(lane: 0, until: 7, at: time)
         // The record at 5 is a marker, or else a receipt.
         let waits =
-            turn().events == [
+            step().events == [
                 .settling(lane: 0, milliseconds: SenderLimits().settleMilliseconds)
             ]
         #expect(waits == (firstMarker > 5))
@@ -169,50 +169,50 @@ import Testing
     @Test mutating func `an owner that waits for another one does not name itself in its metadata`() throws {
         assign(CommitMetadata(receiptsFrom: 0, window: 1, owner: Self.otherOwner))
         plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptsWereRead(lane: 0, until: 5, at: time)
+        plan.receiptReadEnded(lane: 0, until: 5, at: time)
         // The second sheet lies above the other owner's window, so our metadata is committed for it.
         for offset: Int64 in 0..<2 {
             plan.arrived(try sheet(), from: .normal, lane: 0, offset: offset, at: time)
         }
-        let firstTurn = turn(after: 1)
-        #expect(!firstTurn.commits.isEmpty && firstTurn.commits.allSatisfy { $0.metadata.owner == nil })
-        plan.committed(firstTurn.commitNumber, isDone: true, at: time)
-        #expect(!turn(after: SenderLimits().settleMilliseconds).reads.isEmpty)
+        let firstStep = step(after: 1)
+        #expect(!firstStep.commits.isEmpty && firstStep.commits.allSatisfy { $0.metadata.owner == nil })
+        plan.committed(firstStep.commitNumber, isAccepted: true, at: time)
+        #expect(!step(after: SenderLimits().settleMilliseconds).receiptReads.isEmpty)
         plan.takeoverMarkerIsStored(lane: 0, at: 6)
-        plan.receiptsWereRead(lane: 0, until: 6, at: time)
-        _ = turn(after: 1)
+        plan.receiptReadEnded(lane: 0, until: 6, at: time)
+        _ = step(after: 1)
         plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
-        let lastCommits = turn(after: 10_001).commits
+        let lastCommits = step(after: 10_001).commits
         #expect(!lastCommits.isEmpty && lastCommits.allSatisfy { $0.metadata.owner == Self.owner })
     }
 
     @Test mutating func `the end of an owner that leaves in order lies behind its own marker`() throws {
         assign(CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 5, owner: Self.otherOwner))
         plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptsWereRead(lane: 0, until: 5, at: time)
+        plan.receiptReadEnded(lane: 0, until: 5, at: time)
         for topic in JobTopic.allCases { plan.reachedEnd(of: topic, lane: 0, at: 0) }
-        #expect(turn().events == [.opened(lane: 0)])
+        #expect(step().events == [.opened(lane: 0)])
         plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
-        let metadata = try #require(turn().commits.first?.metadata)
+        let metadata = try #require(step().commits.first?.metadata)
         #expect(metadata.endedAt == 6 && metadata.owner == Self.owner)
     }
 
     @Test mutating func `a commit result of an earlier assignment does not count`() throws {
         assign(nil)
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
-        let firstTurn = turn(after: 1)
+        let firstStep = step(after: 1)
         plan.lost(at: time)
-        _ = turn(after: 1)
+        _ = step(after: 1)
         assign(nil)
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
-        let turnAfterReassignment = turn(after: 5_000)
-        #expect(!turnAfterReassignment.commits.isEmpty)
-        plan.committed(firstTurn.commitNumber, isDone: true, at: time)
-        #expect(turn(after: 1).pushes.isEmpty)
-        plan.committed(turnAfterReassignment.commitNumber, isDone: true, at: time)
-        #expect(turn(after: 1).pushes.count == 1)
+        let stepAfterReassignment = step(after: 5_000)
+        #expect(!stepAfterReassignment.commits.isEmpty)
+        plan.committed(firstStep.commitNumber, isAccepted: true, at: time)
+        #expect(step(after: 1).pushes.isEmpty)
+        plan.committed(stepAfterReassignment.commitNumber, isAccepted: true, at: time)
+        #expect(step(after: 1).pushes.count == 1)
     }
 
     @Test mutating func `an owner that returns a lane with waiting sheets names the start of their receipts`()
@@ -220,12 +220,12 @@ import Testing
     {
         assign(CommitMetadata(receiptsFrom: 0, window: 1))
         plan.receiptWasRead(acceptedReceipt, lane: 0)
-        plan.receiptsWereRead(lane: 0, until: 1, at: time)
+        plan.receiptReadEnded(lane: 0, until: 1, at: time)
         // All sheets that the earlier owner may have begun were read, and wait.
         plan.arrived(try sheet(), from: .normal, lane: 0, offset: 0, at: time)
-        _ = turn(after: 100)
+        _ = step(after: 100)
         plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
-        let actions = turn(after: 100)
+        let actions = step(after: 100)
         #expect(actions.isLastCommit)
         let metadata = actions.commits.first { $0.topic == .normal }?.metadata
         #expect(metadata?.receiptsFrom == 0)
@@ -241,7 +241,7 @@ import Testing
         plan.supersededIsRead()
         assign(CommitMetadata(receiptsFrom: 0, window: 1))
         plan.receiptWasRead(acceptedReceipt, lane: 0)
-        plan.receiptsWereRead(lane: 0, until: 5, at: time)
+        plan.receiptReadEnded(lane: 0, until: 5, at: time)
         // Sheets above the earlier owner's window flow while the others wait.
         for offset in 0..<3 {
             plan.arrived(try sheet(), from: .normal, lane: 0, offset: Int64(offset), at: time)
@@ -249,23 +249,23 @@ import Testing
         // Our own receipts are stored far behind those that were read.
         var nextReceiptOffset: Int64 = 9
         for _ in 0..<5 {
-            let actions = turn(after: 100)
+            let actions = step(after: 100)
             for push in actions.pushes { plan.accepted(push.tag, at: time) }
             for (id, _) in actions.writes {
                 plan.stored(id, offset: nextReceiptOffset, at: time)
                 nextReceiptOffset += 1
             }
-            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
+            if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isAccepted: true, at: time) }
         }
-        let reads = turn(after: 10_000).reads
+        let reads = step(after: 10_000).receiptReads
         #expect(reads == [DeliveryActions.ReceiptRead(lane: 0, from: 5)])
     }
 
     @Test mutating func `a topic without jobs does not make a successor read old receipts`() throws {
         assign(nil)
-        plan.receiptsWereRead(lane: 0, until: 50_000, at: time)
+        plan.receiptReadEnded(lane: 0, until: 50_000, at: time)
         for topic in JobTopic.allCases { plan.reachedEnd(of: topic, lane: 0, at: 0) }
-        let commits = turn(after: 2_000).commits
+        let commits = step(after: 2_000).commits
         #expect(commits.map(\.metadata.receiptsFrom) == [50_000, 50_000, 50_000, 50_000])
     }
 }

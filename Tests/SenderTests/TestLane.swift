@@ -64,8 +64,8 @@ extension SheetRecord {
 extension DeliveryPlan {
     /// Commits the metadata of the lanes, so that sheets that were read may leave.
     mutating func commitMetadata(at time: CurrentTime) {
-        turn(at: time) { _, _ in .open(capacity: 0) }
-        committed(actions.commitNumber, isDone: true, at: time)
+        step(at: time) { _, _ in .open(capacity: 0) }
+        committed(actions.commitNumber, isAccepted: true, at: time)
         actions.removeAll()
     }
 }

@@ -44,7 +44,7 @@ import Testing
     /// - Parameter metadata: The metadata of an earlier owner.
     private mutating func assign(_ metadata: CommitMetadata = .returnedInOrder()) {
         plan.assigned([LaneStart(lane: 0, metadata: metadata)])
-        plan.receiptsWereRead(lane: 0, until: receiptCount, at: time)
+        plan.receiptReadEnded(lane: 0, until: receiptCount, at: time)
     }
 
     /// Stores a sheet with one phone.
@@ -67,16 +67,16 @@ import Testing
         logs[topic.rawValue].append(record)
     }
 
-    /// Runs turn by turn. The consumer delivers a few sheets of each partition that is not paused.
-    private mutating func run(milliseconds: Int, turnMilliseconds: Int = 50) throws {
-        for _ in 0..<milliseconds / turnMilliseconds {
-            time.advance(byMilliseconds: turnMilliseconds)
+    /// Runs step by step. The consumer delivers a few sheets of each partition that is not paused.
+    private mutating func run(milliseconds: Int, stepMilliseconds: Int = 50) throws {
+        for _ in 0..<milliseconds / stepMilliseconds {
+            time.advance(byMilliseconds: stepMilliseconds)
             plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             for topic in JobTopic.allCases where !paused[topic.rawValue] { deliver(topic) }
-            plan.turn(at: time) { sheet, _ in
+            plan.step(at: time) { sheet, _ in
                 sheet.head.app == "keyless" ? .closed(reason: "no_provider_key") : .open(capacity: 100)
             }
-            while try carryOut() { plan.turn(at: time) { _, _ in .open(capacity: 0) } }
+            while try carryOut() { plan.step(at: time) { _, _ in .open(capacity: 0) } }
         }
     }
 
@@ -123,7 +123,7 @@ import Testing
         resumes += actions.resumes
         if !actions.commits.isEmpty {
             for commit in actions.commits { committed[commit.topic] = commit }
-            plan.committed(actions.commitNumber, isDone: true, at: time)
+            plan.committed(actions.commitNumber, isAccepted: true, at: time)
         }
         return !actions.pushes.isEmpty || !actions.writes.isEmpty
     }
@@ -207,12 +207,12 @@ import Testing
         #expect(committed[.later5s]?.offset == 61)
     }
 
-    @Test mutating func `a late turn pauses the partition before it continues`() throws {
+    @Test mutating func `a late step pauses the partition before it continues`() throws {
         assign()
         try run(milliseconds: 100)
         try write("shop", to: .later5s, dueIn: 500)
         deliver(.later5s)
-        try run(milliseconds: 2_000, turnMilliseconds: 2_000)
+        try run(milliseconds: 2_000, stepMilliseconds: 2_000)
         #expect(paused[JobTopic.later5s.rawValue])
         #expect(pushed.isEmpty)
         try run(milliseconds: 200)
@@ -228,7 +228,7 @@ import Testing
         for _ in 0..<20 {
             time.now = time.now.advanced(byMilliseconds: 50)
             for topic in JobTopic.allCases where !paused[topic.rawValue] { deliver(topic) }
-            plan.turn(at: time) { _, _ in .open(capacity: 0) }
+            plan.step(at: time) { _, _ in .open(capacity: 0) }
             _ = try carryOut()
         }
         #expect(paused[Self.longTier.rawValue])

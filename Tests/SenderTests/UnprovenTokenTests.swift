@@ -16,7 +16,7 @@ import Testing
     /// The numbers of pushes that the usual connections and the suspect connections take at a time.
     private static let usualCapacity = 200
     private static let suspectCapacity = 5
-    private static let turnMilliseconds = 5
+    private static let stepMilliseconds = 5
 
     private struct PushInFlight {
         let push: DeliveryActions.Push
@@ -52,7 +52,7 @@ import Testing
         plan = DeliveryPlan(limits, seed: 1)
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder())])
-        plan.receiptsWereRead(lane: 0, until: 0, at: time)
+        plan.receiptReadEnded(lane: 0, until: 0, at: time)
     }
 
     /// Delivers a sheet of updates. Each sheet has another group, so that no update replaces another.
@@ -66,17 +66,17 @@ import Testing
         nextOffset += 1
     }
 
-    /// Lets time pass in turns, with the answers of APNs.
+    /// Lets time pass in steps, with the answers of APNs.
     private mutating func run(milliseconds: Int) {
-        for _ in 0..<milliseconds / Self.turnMilliseconds {
-            time.advance(byMilliseconds: Self.turnMilliseconds)
+        for _ in 0..<milliseconds / Self.stepMilliseconds {
+            time.advance(byMilliseconds: Self.stepMilliseconds)
             plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             let answeredPushes = pushesInFlight.filter { $0.answeredAt <= time.now }.shuffled(using: &random)
             pushesInFlight.removeAll { $0.answeredAt <= time.now }
             for flight in answeredPushes { answer(flight.push) }
             let suspectCount = pushesInFlight.count { $0.push.isSuspect }
             let usualCount = pushesInFlight.count - suspectCount
-            plan.turn(at: time) { _, isSuspect in
+            plan.step(at: time) { _, isSuspect in
                 .open(
                     capacity: isSuspect
                         ? Self.suspectCapacity - suspectCount : Self.usualCapacity - usualCount)
@@ -121,7 +121,7 @@ import Testing
             if case .tier = write.content, let sheet = write.sheet { movedSheets.append(sheet) }
             plan.stored(id, offset: Int64(id), at: time)
         }
-        if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isDone: true, at: time) }
+        if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isAccepted: true, at: time) }
     }
 
     private var breakerOpened: Bool {

@@ -81,6 +81,29 @@ import Topics
         #expect(try stand.finalOutcomes().isEmpty)
     }
 
+    @Test func `a lane whose first jobs were deleted continues at the first existing ones`() async throws {
+        let cluster = try TestCluster()
+        let stand = try SenderStand(cluster.brokers)
+        let lane: Int32 = 0
+        for sheet in 0..<2 {
+            try stand.write(
+                stand.sheetHead(.update, version: 1, group: "m\(sheet)"), to: sheet * 10..<sheet * 10 + 10,
+                lane: lane)
+        }
+        // No sender has committed an offset, so the lane begins at 0.
+        try stand.bed.admin.deleteRecords(before: [
+            TopicPartition(stand.bed.layout.name(of: .jobs), lane): 1
+        ])
+        let sender = try await RunningSender(on: stand)
+        try await eventually("the existing jobs have their receipts") {
+            sender.jobCount(.accepted) >= 10 || sender.failure != nil
+        }
+        await sender.stop()
+        #expect(sender.failure == nil)
+        let outcomes = try stand.finalOutcomes()
+        #expect(outcomes.count == 10 && outcomes.keys.allSatisfy { $0.position.offset == 1 })
+    }
+
     @Test func `a dead letter that is sent again is pushed as a new job of the topic dead-letters`()
         async throws
     {

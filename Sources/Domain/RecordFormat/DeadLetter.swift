@@ -1,8 +1,9 @@
 /// The headers of a dead letter, a record in `dead-letters` that a stage could not use. They name the stage,
 /// the reason, and the position of the rejected record.
 ///
-/// A dead letter has the rejected record's key, value and headers unchanged, and these headers in addition. This
-/// form preserves any value, also a missing one. A redrive needs nothing else.
+/// A dead letter has the rejected record's key, value and headers, and these headers in addition. This form preserves any
+/// value, also a missing one, and a redrive needs nothing else. Only tokens may be sealed in it. A record that is too
+/// large for the topic is not kept: its dead letter has only these headers.
 package struct DeadLetter: Sendable, Hashable {
     package static let schemaVersion = 1
     /// The maximum length of a reason in characters. A longer reason is truncated.

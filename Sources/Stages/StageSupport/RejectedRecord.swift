@@ -3,8 +3,8 @@ package import RecordFormat
 /// The reason why a record goes to the dead letters: a code for programs and metrics, and a text for operators.
 ///
 /// Three places decide that a record becomes a dead letter: the stage's decider, for content that it cannot use;
-/// `LoneRecordFailures`, for a record whose transaction fails again and again; and the sender's `RetryRule`, for a push that
-/// a person should see.
+/// `LoneRecordFailures`, for a record whose transaction fails again and again; and the sender's `RetryRule`, for a push
+/// that a person should see.
 package struct RejectedRecord: Error {
     package let code: String
     package let reason: String

@@ -195,9 +195,9 @@ extension SenderSimulation {
         if duplicates > duplicatesMax {
             reportViolation("\(duplicates) pushes were duplicated, at most \(duplicatesMax) are allowed")
         }
-        for process in processes where process.plan.subjectsInHand + process.plan.sheetsInHand > 0 {
+        for process in processes where process.plan.subjectsHeld + process.plan.sheetsInHand > 0 {
             reportViolation(
-                "tables are not empty: \(process.plan.subjectsInHand) subjects, \(process.plan.sheetsInHand) sheets"
+                "tables are not empty: \(process.plan.subjectsHeld) subjects, \(process.plan.sheetsInHand) sheets"
             )
         }
         for process in processes where process.plan.reservationCountOfApps != 0 {

@@ -16,7 +16,7 @@ extension SenderSimulation {
     func runIteration(of process: SimulatedProcess) {
         // The first answer counts. The plan must remember it during an iteration.
         var capacities: [CapacityKey: Int] = [:]
-        process.plan.turn(at: time) { sheet, isSuspect in
+        process.plan.step(at: time) { sheet, isSuspect in
             if sheet.head.app == Self.faultyApp, appFault == .noKey {
                 return .closed(reason: "no_provider_key")
             }
@@ -79,7 +79,7 @@ extension SenderSimulation {
 
     /// Reads receipts, and pauses and resumes partitions.
     private func performConsumerActions(_ actions: DeliveryActions, of process: SimulatedProcess) {
-        for read in actions.reads { process.receiptReads.planRead(lane: read.lane, from: read.from) }
+        for read in actions.receiptReads { process.receiptReads.planRead(lane: read.lane, from: read.from) }
         for flow in actions.pauses {
             process.paused[SimulatedKafka.Partition(lane: flow.lane, topic: flow.topic).index] = true
         }
@@ -109,7 +109,7 @@ extension SenderSimulation {
 
 extension DeliveryActions {
     fileprivate var isNotEmpty: Bool {
-        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !reads.isEmpty || !pauses.isEmpty
+        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !receiptReads.isEmpty || !pauses.isEmpty
             || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased || !provenTokens.isEmpty
     }
 }

@@ -51,7 +51,7 @@ extension SenderSimulation {
         }
         for finishedRead in process.receiptReads.takeEnded() {
             process.receiptsReadTo[finishedRead.lane] = finishedRead.offset
-            process.plan.receiptsWereRead(lane: finishedRead.lane, until: finishedRead.offset, at: time)
+            process.plan.receiptReadEnded(lane: finishedRead.lane, until: finishedRead.offset, at: time)
         }
     }
 

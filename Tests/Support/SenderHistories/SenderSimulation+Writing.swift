@@ -16,7 +16,7 @@ extension SenderSimulation {
                 failures += 1
                 // The write is given up, but the record may be stored.
                 if occurs(percent: 50) { _ = append(write) }
-                process.plan.writeFailed(id)
+                process.plan.writeFailed(id, at: time)
                 performActions(of: process)
                 return
             }
@@ -77,7 +77,7 @@ extension SenderSimulation {
     private func notify(_ process: SimulatedProcess, of commit: SimulatedProcess.PendingCommit, isDone: Bool)
     {
         if isDone, !commit.isBeforeStop { process.isSuspect = false }
-        process.plan.committed(commit.number, isDone: isDone, at: time)
+        process.plan.committed(commit.number, isAccepted: isDone, at: time)
         performActions(of: process)
     }
 

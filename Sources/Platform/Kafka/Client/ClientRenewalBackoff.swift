@@ -22,7 +22,8 @@ struct ClientRenewalBackoff {
     /// Notes that the client has ended, or that a new one could not be made. Returns the pause before the
     /// next one.
     mutating func recordEnd(at now: Instant) -> Int {
-        if now.milliseconds(since: renewedAt) >= Self.resetAfterMilliseconds { fenceCount = 0 }
+        let hadClient = dueAt == nil
+        if hadClient, now.milliseconds(since: renewedAt) >= Self.resetAfterMilliseconds { fenceCount = 0 }
         let pause = Self.pausesMilliseconds[min(fenceCount, Self.pausesMilliseconds.count - 1)]
         fenceCount += 1
         dueAt = now.advanced(byMilliseconds: pause)

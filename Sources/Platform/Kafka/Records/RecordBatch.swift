@@ -16,7 +16,7 @@ package struct RecordBatch: ~Copyable {
     /// readers that use all headers should set this.
     private let countsHeaderBytes: Bool
     package private(set) var count = 0
-    /// The size of the keys and values, and of the headers if they count.
+    /// The size of the keys and values, and of the values of headers if they count.
     private(set) var byteCount = 0
     /// The first `count` elements are the batch's messages, and the indexes of their topics.
     private let messages: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>>
@@ -72,7 +72,7 @@ package struct RecordBatch: ~Copyable {
         unsafe byteCount += message.pointee.len + message.pointee.key_len
         count += 1
         guard countsHeaderBytes else { return }
-        let headerBytes = self[count - 1].headers.byteCount
+        let headerBytes = self[count - 1].headers.valueByteCount
         byteCount += headerBytes
     }
 }

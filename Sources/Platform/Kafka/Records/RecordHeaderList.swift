@@ -27,7 +27,7 @@ package struct RecordHeaderList: ~Escapable {
     }
 
     /// The total size of all values, in bytes.
-    var byteCount: Int { (0..<count).reduce(0) { $0 + self[$1].byteCount } }
+    var valueByteCount: Int { (0..<count).reduce(0) { $0 + self[$1].valueByteCount } }
 
     /// Returns the last header with this name. Later headers replace earlier ones.
     @_lifetime(copy self)
@@ -70,7 +70,7 @@ package struct Header: ~Escapable {
     }
 
     /// The size of the value.
-    var byteCount: Int { valueCount }
+    var valueByteCount: Int { valueCount }
 
     package func isNamed(_ name: StaticString) -> Bool {
         guard nameCount == name.utf8CodeUnitCount, let start = unsafe nameStart else { return false }

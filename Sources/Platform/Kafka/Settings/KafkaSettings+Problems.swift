@@ -19,32 +19,36 @@ extension KafkaSettings {
     private static func isHostAndPort(_ text: String) -> Bool {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return false }
         let host = text[..<colon]
-        guard let port = Int(text[text.index(after: colon)...]), (1...65535).contains(port) else {
-            return false
-        }
+        let portText = text[text.index(after: colon)...]
+        guard portText.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let port = Int(portText), (1...65535).contains(port)
+        else { return false }
         return !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }
     }
 
     private func tlsProblems() -> [String] {
         var problems: [String] = []
-        let files: [(key: String, path: String?, problem: (String) -> String?)] = [
+        let files: [(key: String, path: String?, check: (String) -> String?)] = [
             ("kafka.ca-file", certificateAuthorityFile, Self.fileProblem),
             ("kafka.certificate-file", certificateFile, Self.fileProblem),
             ("kafka.key-file", keyFile, Self.keyFileProblem),
             ("kafka.key-password-file", keyPasswordFile, PasswordFile.problem),
         ]
-        for (key, path, problem) in files {
+        for (key, path, check) in files {
             guard let path else { continue }
             if !security.usesTLS {
                 problems.append(
                     "\(key) is set but kafka.security.protocol is \(security.rawValue); set it to tls or scram-tls"
                 )
-            } else if let reason = problem(path) {
+            } else if let reason = check(path) {
                 problems.append("\(key) names \(path), which \(reason)")
             }
         }
         if (certificateFile == nil) != (keyFile == nil) {
             problems.append("kafka.certificate-file and kafka.key-file belong together; set both or neither")
+        }
+        if keyPasswordFile != nil, keyFile == nil {
+            problems.append("kafka.key-password-file is set without kafka.key-file; set both, or remove it")
         }
         return problems
     }
@@ -62,14 +66,19 @@ extension KafkaSettings {
 
     /// Returns the reason that a file cannot be read, or nil.
     private static func fileProblem(at path: String) -> String? {
-        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        // Without O_NONBLOCK, a named pipe would block for ever.
+        let descriptor = unsafe linux_open(path, O_RDONLY | O_NONBLOCK, 0)
         guard descriptor >= 0 else { return "cannot be read: \(SystemError.text(for: errno))" }
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
             return "cannot be read: \(SystemError.text(for: errno))"
         }
-        return status.st_mode & S_IFMT == S_IFDIR ? "cannot be read: it is a directory" : nil
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return nil
+        case S_IFDIR: return "cannot be read: it is a directory"
+        default: return "cannot be read: it is not a file"
+        }
     }
 
     private func scramProblems() -> [String] {

@@ -9,6 +9,8 @@ internal import Glibc
 package final class ProcessSlot: Sendable {
     /// The maximum number of processes that can share a data directory.
     package static let slotsMax = 64
+    /// Limit of attempts to open a directory that was just made or found.
+    private static let openAttemptsMax = 100
 
     package let path: String
     package let number: Int
@@ -59,12 +61,15 @@ package final class ProcessSlot: Sendable {
     static func acquire(
         path: String, number: Int, randomByte: () -> UInt8
     ) throws(SlotError) -> ProcessSlot? {
+        var openAttempts = 0
         while true {
             try makeDirectory(at: path)
             let descriptor = unsafe linux_open(path, O_RDONLY | O_DIRECTORY, 0)
+            openAttempts += 1
             guard descriptor >= 0 else {
-                // Another process removed the directory between the two calls.
-                if errno == ENOENT { continue }
+                // Another process removed the directory between the two calls. If that seems to happen every time, the
+                // path is a symbolic link that leads nowhere.
+                if errno == ENOENT, openAttempts < openAttemptsMax { continue }
                 throw SlotError.systemCallFailed(verb: "open", path: path, code: errno)
             }
             var isAcquired = false

@@ -285,7 +285,7 @@ extension ExpanderDecider {
                 topic == .walks && registry.hasMore
                 && stage.time.now().milliseconds(since: began) < Self.registryChangesMillisecondsMax
             if isMore { try readRegistry() }
-            if stage.member.mustStartOver || registry.diskFull != nil { return false }
+            if stage.member.isStartingOver || registry.diskFull != nil { return false }
         }
         metrics.lateJobs.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
         return true

@@ -180,7 +180,7 @@ final class ExpanderDecider: StageDecider {
 
     func pollOwnClients() throws {
         try readRegistry()
-        if stage.member.mustStartOver { return }
+        if stage.member.isStartingOver { return }
         for lane in assignedLanes where lane.state == .restoring { finishRestoring(lane) }
     }
 
@@ -188,7 +188,7 @@ final class ExpanderDecider: StageDecider {
         try registry.read()
         // A lane with a damaged file is not in the registry any more. After a full disk, some records were
         // not taken.
-        if !stage.member.mustStartOver,
+        if !stage.member.isStartingOver,
             registry.diskFull != nil
                 || stage.member.assignedPartitions.keys.contains(where: { registry[$0] == nil })
         {

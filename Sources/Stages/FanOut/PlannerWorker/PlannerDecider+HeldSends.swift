@@ -24,7 +24,7 @@ extension PlannerDecider {
         addChangedRows()
         if output.isEmpty { return }
         stage.reportStep(.heldSendsPlanned)
-        guard try commitWithoutRecords(of: tables.keys.sorted()) else { return addAgain(due) }
+        guard try commitOutput(of: tables.keys.sorted()) else { return addAgain(due) }
         stage.reportStep(.heldSendsReleased)
     }
 

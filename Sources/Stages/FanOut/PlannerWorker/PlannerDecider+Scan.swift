@@ -63,7 +63,7 @@ extension PlannerDecider {
         beginTransaction()
         for key in keys { output.addTombstone(for: key, partition: partition) }
         stage.reportStep(.sweepStarted)
-        guard try commitWithoutRecords(of: [partition]) else { return false }
+        guard try commitOutput(of: [partition]) else { return false }
         metrics.forgottenRows.add(keys.count)
         stage.reportStep(.sweepCommitted)
         return true

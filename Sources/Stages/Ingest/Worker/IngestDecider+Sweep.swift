@@ -59,7 +59,7 @@ extension IngestDecider {
         sweepPosition.range = page.remainingRange
         if page.changes.isEmpty { return !page.hasMoreRows }
         stage.reportStep(.sweepStarted)
-        guard try commitWithoutRecords(of: [partition]) else { return true }
+        guard try commitOutput(of: [partition]) else { return true }
         let now = stage.time.now()
         for (key, recordNumber) in page.changes {
             stage.views.overlays[partition]?.recordCommit(

@@ -14,7 +14,7 @@ extension InsightLoop {
         endOffsets.submitDueQuery(at: now, with: endOffsetQueries.submit)
         for (query, result) in endOffsetQueries.takeResults() {
             for answer in endOffsets.handle(result, to: query, at: now) {
-                startReading(answer.partition, between: answer.ends)
+                startReading(answer.partition, between: answer.watermarks)
             }
         }
         startAllPartitions(at: now)

@@ -58,7 +58,7 @@ final class InsightLoop: ThreadLoop {
     /// The topics of lanes whose files are full, and the times at which they are read again.
     var fullFiles: [TopicPartition: Instant] = [:]
     /// The partitions of open lanes that are not read yet, because their ends are not known.
-    var endOffsets = AwaitedEnds()
+    var endOffsets = AwaitedWatermarks()
     /// Whether partitions wait for the next start, and its earliest time.
     var mustStartPartitions = false
     var nextPartitionStart = Instant.now()

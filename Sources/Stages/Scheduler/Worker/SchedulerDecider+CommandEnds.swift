@@ -22,8 +22,8 @@ extension SchedulerDecider {
                 let requestedAt = stage.clock.dueTime(at: answer.askedAt) ?? 0
                 // Offsets below the partition's beginning are gone, so they count as processed.
                 stage.member.assignedPartitions[partition]?.commandProgress.recordEnd(
-                    at: answer.ends.high, requestedAt: requestedAt,
-                    position: max(position, answer.ends.low))
+                    at: answer.watermarks.high, requestedAt: requestedAt,
+                    position: max(position, answer.watermarks.low))
                 stage.reportStep(.endsReceived)
             }
         }

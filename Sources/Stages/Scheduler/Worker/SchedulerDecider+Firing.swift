@@ -105,7 +105,7 @@ extension SchedulerDecider {
     private func commit(_ firing: inout FiringBatch) throws {
         if firing.isEmpty { return firing.removeOutdatedEntries(from: stage.views) }
         stage.reportStep(.firingStarted)
-        guard try commitWithoutRecords(of: firing.partitions) else { return }
+        guard try commitOutput(of: firing.partitions) else { return }
         firing.removeOutdatedEntries(from: stage.views)
         firingBudget.consume(firing.count)
         // The lateness includes the commit, which may have taken a while.

@@ -40,7 +40,7 @@ final class SchedulerDecider: RecordDecider {
 
     var firingBudget: FiringBudget
     /// The partitions of commands whose ends are asked for.
-    var awaitedEnds = AwaitedEnds()
+    var awaitedEnds = AwaitedWatermarks()
     /// The time at which the newest batch with stamps of the cluster was read. When timers are due, its stamp must be
     /// young, because the steady clock may run faster than the cluster's.
     var lastStampedAt: Instant?

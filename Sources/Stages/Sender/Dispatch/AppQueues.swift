@@ -5,8 +5,8 @@ internal import Lifecycle
 /// The state of one app in one environment: its queues, its use of the connections to APNs, its breaker and its
 /// silence. Each app has its own, so that trouble of one app does not affect another.
 ///
-/// Single lines wait outside the order of their sheets: for another turn, or for the suspect connections, which push to
-/// tokens that APNs refused last.
+/// Single lines wait outside the order of their sheets: to be dispatched again, or for the suspect connections, which
+/// push to tokens that APNs refused last.
 ///
 /// It is a class, because its sheets refer to it. It is used on the thread of its loop only.
 package final class AppQueues {
@@ -25,7 +25,7 @@ package final class AppQueues {
 
     // MARK: Single lines
 
-    /// Lines that wait for another turn.
+    /// Lines that wait to be dispatched again.
     private var requeued = FIFOQueue<QueuedLine>()
     /// Lines that wait for the suspect connections.
     private var suspects = FIFOQueue<QueuedLine>()
@@ -34,7 +34,7 @@ package final class AppQueues {
 
     // MARK: Connections
 
-    /// Number of pushes that its usual connections still take; nil if they were not asked in this turn.
+    /// Number of pushes that its usual connections still take; nil if they were not asked in this step.
     @safe @exclusivity(unchecked) private var capacity: Int?
     /// The same for the suspect connections.
     @safe @exclusivity(unchecked) private var suspectCapacity: Int?
@@ -52,6 +52,8 @@ package final class AppQueues {
     @safe @exclusivity(unchecked) var breaker = Breaker()
     @safe @exclusivity(unchecked) var unproven = UnprovenTokens()
     @safe @exclusivity(unchecked) var silence = AppSilence()
+    /// Time of the last accepted push, for `DeadTokenRule`.
+    @safe @exclusivity(unchecked) private var acceptedAt: Instant?
     /// By lane, the time at which its scout comes back from the short tier: a sheet that probes an open breaker.
     private var scoutReturns: [Int32: Instant] = [:]
 
@@ -75,8 +77,17 @@ package final class AppQueues {
     /// Whether sheets or single lines wait.
     var hasWork: Bool { !sheets.isEmpty || !requeued.isEmpty || !suspects.isEmpty }
 
-    /// Notes that APNs has answered one of its pushes.
+    /// Notes that APNs has answered one of its pushes. The push no longer counts in `pushesInFlight`.
     func noteAnswer(at now: Instant) { silence.answered(at: now, isMoreInFlight: pushesInFlight > 0) }
+
+    /// Notes that APNs has accepted one of its pushes in time.
+    func noteAccepted(at now: Instant) {
+        breaker.countGoodAnswer(at: now)
+        acceptedAt = now
+    }
+
+    /// Returns the time since a push was accepted; nil if none ever was.
+    func millisecondsSinceAccepted(at now: Instant) -> Int? { acceptedAt.map { now.milliseconds(since: $0) } }
 
     // MARK: Single lines
 
@@ -86,7 +97,10 @@ package final class AppQueues {
         requeued.append(line)
     }
 
-    /// Removes the next line that waits for another turn, and returns it.
+    /// Number of lines that wait to be dispatched again.
+    var requeuedCount: Int { requeued.count }
+
+    /// Removes the next line that waits to be dispatched again, and returns it.
     func takeRequeuedLine() -> QueuedLine? {
         guard let line = requeued.first else { return nil }
         requeued.removeFirst()
@@ -97,7 +111,7 @@ package final class AppQueues {
     var isSuspectQueueFull: Bool { suspects.count >= Self.suspectLinesMax }
 
     /// Queues a line for the suspect connections.
-    func setAside(_ line: QueuedLine, at now: Instant) {
+    func queueForSuspectConnections(_ line: QueuedLine, at now: Instant) {
         if suspects.isEmpty { suspectsMovedAt = now }
         line.sheet.move(line.line, on: .requeued)
         suspects.append(line)
@@ -129,14 +143,14 @@ package final class AppQueues {
     /// Forgets how many pushes the connections take, so that they are asked again.
     func forgetCapacity() { (capacity, suspectCapacity) = (nil, nil) }
 
-    /// Returns how many pushes the connections still take; nil if they were not asked in this turn.
+    /// Returns how many pushes the connections still take; nil if they were not asked in this step.
     func knownCapacity(isSuspect: Bool) -> Int? { isSuspect ? suspectCapacity : capacity }
 
     func setCapacity(_ count: Int, isSuspect: Bool) {
         if isSuspect { suspectCapacity = count } else { capacity = count }
     }
 
-    /// Counts pushes that were ordered in this turn, because the connections learn of them only later.
+    /// Counts pushes that were ordered in this step, because the connections learn of them only later.
     func useCapacity(_ count: Int, isSuspect: Bool) {
         if isSuspect { suspectCapacity? -= count } else { capacity? -= count }
     }
@@ -151,10 +165,10 @@ package final class AppQueues {
 
     // MARK: Open breaker
 
-    /// Returns the tier in which a sheet waits while the breaker is open. One sheet of each lane comes back
-    /// soon as the scout, and the others come back later. A scout for each lane is needed, because the lane may have
-    /// another owner by then.
-    func tierWhilePaused(lane: Int32, at now: Instant) -> LaterTier {
+    /// Chooses the tier in which a sheet waits while the breaker is open. One sheet of each lane comes back soon as the
+    /// scout, and the others come back later. A scout for each lane is needed, because the lane may have another owner
+    /// when the breaker closes.
+    func takeTierWhilePaused(lane: Int32, at now: Instant) -> LaterTier {
         guard now >= scoutReturns[lane] ?? now else { return .minutes2 }
         scoutReturns[lane] = now.advanced(byMilliseconds: LaterTier.seconds5.waitMilliseconds)
         return .seconds5

@@ -2,18 +2,18 @@
 struct AppTurn {
     /// Number of new permits that the app may still take.
     var permits: Int
-    /// Number of lines that had their turn, up to `AppQueues.turnLinesMax`.
+    /// Number of lines that were dispatched, up to `AppQueues.turnLinesMax`.
     var lines = 0
-    /// Whether the suspect connections take no more pushes in this turn.
-    var areSuspectConnectionsFull = false
+    /// Whether the lines that wait for the suspect connections are skipped, because one of them could not leave.
+    var mustSkipSuspectLines = false
 }
 
-/// The result for one line whose turn has come.
-enum LineTurnResult {
-    /// The line left, ended, or waits for its intent, its subject or a tier.
+/// The result of the dispatch of one line.
+enum DispatchResult {
+    /// The line is no longer in its queue: it left, ended, or waits for its intent, its subject or a tier.
     case progress
     /// The line waits for the suspect connections. Other lines continue.
-    case setAside
+    case waitsForSuspectConnections
     /// Neither this line nor another line of its kind can leave now.
     case stuck
 }

@@ -1,25 +1,25 @@
 internal import Lifecycle
 
-/// A breaker that pauses an app whose settings are wrong. It opens if APNs refuses the proven tokens of many
-/// recipients within one to two seconds (`AnswerWindow`), or after a few answers that blame the app's settings. While it is
-/// open, an unknown token does not count as dead (`DeadTokenRule`), and one push at a time probes whether the settings are
-/// right again.
+/// A breaker that pauses an app whose settings are wrong. It opens if APNs refuses the proven tokens of many recipients
+/// within one to two seconds (`AnswerWindow`), or after a few answers that blame the app's settings. While it is open,
+/// a token that APNs refuses as unknown does not count as dead (`DeadTokenRule`), and one push at a time probes whether
+/// the settings are right again.
 ///
 /// A proven token is one that APNs has accepted before. Unproven tokens do not count, because anyone with a report key
 /// can invent them. Otherwise such a person could pause all pushes of the app. `UnprovenTokens` handles them.
 struct Breaker: Sendable {
-    /// Lower limit of recipients with a refused proven token that opens the breaker. One person can have several
+    /// The breaker opens from this number of recipients whose proven token was refused. One person can have several
     /// tokens, but cannot make many recipients with accepted tokens.
     static let refusedRecipientsMin = 20
-    /// Lower limit of answers that blame the app's settings.
+    /// The breaker opens from this number of answers that blame the app's settings.
     static let misconfiguredAnswersMin = 3
-    /// Lower limit of the share of all answers, for both causes.
+    /// The wrong answers of a cause must be at least this share of them and the good answers together.
     static let wrongShareMin = 0.5
     /// Pause between two probes.
     static let probePauseMilliseconds = 5_000
 
     private struct Counts: AnswerCounts {
-        /// Answers that say nothing against the app's settings.
+        /// Accepted pushes, and answers that say nothing about the app's settings.
         var good = 0
         /// Refusals of proven tokens.
         var refusedTokens = 0
@@ -30,8 +30,6 @@ struct Breaker: Sendable {
     }
 
     private var window = AnswerWindow<Counts>()
-    /// Time of the last accepted push. It is kept here for `DeadTokenRule`.
-    private var acceptedAt: Instant?
     /// The reason for which it is open: one of APNs, or `no_provider_key`. Nil if it is closed.
     private(set) var cause: String?
 
@@ -45,15 +43,8 @@ struct Breaker: Sendable {
 
     // MARK: Answers
 
-    /// Counts accepted pushes.
-    mutating func countAccepted(_ count: Int, at now: Instant) {
-        window.advance(to: now)
-        window.current.good += count
-        acceptedAt = now
-    }
-
-    /// Counts an answer that says nothing about the app's settings. APNs processed the push.
-    mutating func countOtherAnswer(at now: Instant) {
+    /// Counts an accepted push, or an answer that says nothing about the app's settings. APNs processed the push.
+    mutating func countGoodAnswer(at now: Instant) {
         window.advance(to: now)
         window.current.good += 1
     }
@@ -94,11 +85,11 @@ struct Breaker: Sendable {
         return Double(wrongAnswers) >= Self.wrongShareMin * Double(answers)
     }
 
-    /// Opens the breaker, or lets it stay open. Returns whether it was closed.
+    /// Opens the breaker, or lets it stay open. Returns whether it was closed. A probe that is under way goes on,
+    /// because refusals of older pushes may still come.
     private mutating func open(because reason: String, at now: Instant) -> Bool {
         let wasClosed = cause == nil
         cause = reason
-        isProbing = false
         nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
         return wasClosed
     }
@@ -108,32 +99,31 @@ struct Breaker: Sendable {
     /// Whether one push may probe now.
     func isProbeDue(at now: Instant) -> Bool { isOpen && !isProbing && now >= nextProbe }
 
-    /// Notes that a push probes. Until it ends, no other push leaves.
+    /// The result of a probe.
+    enum ProbeResult: Sendable, Hashable {
+        /// APNs accepted the push, or its answer shows that the app's settings are right. The breaker closes.
+        case passed
+        /// The settings are wrong, or it is unknown whether they are. The next probe follows after a pause.
+        case failed
+        /// APNs did not process the push, or refused an unproven token. The next push may probe at once, so that
+        /// invented tokens cannot keep the breaker open.
+        case inconclusive
+    }
+
+    /// Notes that a push probes. Until it ends, no other push is begun.
     mutating func beginProbe() { isProbing = true }
 
     /// Ends a probe. Returns whether this closes the breaker.
-    ///
-    /// - Parameter isMended: whether the answer shows that the app's settings are right.
-    mutating func endProbe(isMended: Bool, at now: Instant) -> Bool {
+    mutating func endProbe(as result: ProbeResult, at now: Instant) -> Bool {
         guard isProbing else { return false }
         isProbing = false
-        guard isMended else {
-            nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
-            return false
+        switch result {
+        case .passed:
+            cause = nil
+            window.reset()
+        case .failed: nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
+        case .inconclusive: break
         }
-        cause = nil
-        window.reset()
-        return true
-    }
-
-    /// Ends a probe that shows nothing, because its line was not pushed, or because APNs refused an unproven token. The
-    /// next push may probe at once, so that invented tokens cannot keep the breaker open.
-    mutating func giveUpProbe() { isProbing = false }
-
-    // MARK: Accepted pushes
-
-    /// Returns the time since a push was accepted; nil if none ever was.
-    func millisecondsSinceAccepted(at now: Instant) -> Int? {
-        acceptedAt.map { now.milliseconds(since: $0) }
+        return result == .passed
     }
 }

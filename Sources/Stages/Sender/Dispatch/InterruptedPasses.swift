@@ -1,11 +1,11 @@
 internal import Jobs
 
 /// The points where newer states interrupted passes. A pass is the pushes of one update to a group through a lane. The
-/// point of an interruption is the phone whose turn was next, and the next update continues there.
+/// point of an interruption is the phone that was next, and the next update continues there.
 ///
 /// Each update starts its pass through a lane at a different phone. If updates come faster than a pass takes,
 /// chance would decide which phones are reached, and some would miss many updates. If each pass continues
-/// where the last one stopped, every phone has its turn once a pass.
+/// where the last one stopped, every phone is reached once a pass.
 struct InterruptedPasses {
     private struct PassKey: Hashable {
         let lane: Int32
@@ -17,7 +17,7 @@ struct InterruptedPasses {
         let subject: UInt64
         /// Version of the update that continues the pass; nil until its sheet with the phone has come.
         var continuedBy: Int64?
-        /// Number of later updates that were overtaken before they reached the phone.
+        /// Number of later updates that were interrupted before they reached the phone.
         var missed = 0
     }
 

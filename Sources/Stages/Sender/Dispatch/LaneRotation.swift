@@ -46,8 +46,8 @@ struct LaneRotation {
     }
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
-    mutating func interruptPasses(of overtaken: [Sheet], seed: UInt64) {
-        passes.interrupt(overtaken, seed: seed)
+    mutating func interruptPasses(of interrupted: [Sheet], seed: UInt64) {
+        passes.interrupt(interrupted, seed: seed)
     }
 
     /// Removes the first sheet. It counts for its lane's turn, unless it was dropped before any line was

@@ -110,7 +110,7 @@ struct LineClaims {
         sheet.setHoldsSubject(false, for: line)
         subjects.remove(sheet.subjects[line])
         if blocked.isEmpty { return }
-        // All of them take another turn. The first one holds the subject, and the others are blocked again.
+        // All of them are dispatched again. The first one holds the subject, and the others are blocked again.
         for next in blocked.removeValue(forKey: sheet.subjects[line]) ?? []
         where next.sheet.isInHand && next.sheet.states[next.line].stage == .blocked {
             next.sheet.app.requeue(next)

@@ -2,7 +2,7 @@ internal import Jobs
 internal import Lifecycle
 internal import Payloads
 
-/// The decision about a line whose turn has come: it is pushed, it waits, or its job ends.
+/// The decision about a line that is dispatched: it is pushed, it waits, or its job ends.
 enum LineDecision: Sendable {
     /// The push leaves: by the suspect or the usual connections, and as the probe of an open breaker or not.
     case push(isSuspect: Bool, isProbe: Bool)
@@ -15,7 +15,7 @@ enum LineDecision: Sendable {
     // MARK: Waits
 
     /// The line waits for the suspect connections. Other lines continue.
-    case setAside
+    case waitForSuspectConnections
     /// The line waits until another push has ended: a push to the same subject, or the push of its duplicate.
     case block
     /// Neither this line nor another line of its app that uses the same connections can leave now.
@@ -33,12 +33,13 @@ enum LineDecision: Sendable {
     /// tier.
     case moveSheet(LaterTier, reason: String)
     /// The app's breaker is open. The sheet waits in a tier.
-    case pauseSheet(cause: String?)
+    case pauseSheet(reason: String?)
 }
 
-// These functions only note that an app has no capacity. They are mutating, because otherwise each call copies the plan.
+// These functions decide and change no line. Their notes lie in the sheet and the app: capacity, subjects, silence.
+// They are mutating only for speed (`DeliveryPlan`).
 extension DeliveryPlan {
-    /// Decides about a line whose turn has come. The order: the job may be over, the app may be paused, the subject
+    /// Decides about a line that is dispatched. The order: the job may be over, the app may be paused, the subject
     /// may be busy, a permit may be missing, and the connections may be full.
     ///
     /// - Parameter permits: number of new permits that its app may take.
@@ -49,10 +50,10 @@ extension DeliveryPlan {
         let (app, state) = (sheet.app, sheet.states[line])
         var isProbe = state.isProbe
         if app.breaker.isOpen, !isProbe {
-            // While a probe is under way, unsent lines wait for its answer, which decides whether the breaker closes.
-            // Lines that were pushed before have waited already, so they pause their sheet.
+            // While a probe is under way, the next sheet waits for its answer, which decides whether the breaker
+            // closes. A line that is dispatched again holds up older offsets, so its sheet goes to a tier.
             if app.breaker.isProbing, state.stage == .unsent { return .stuck }
-            guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(cause: app.breaker.cause) }
+            guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(reason: app.breaker.cause) }
             isProbe = true
         }
         if claims.isSubjectBusy(sheet, line: line) { return .block }
@@ -70,13 +71,13 @@ extension DeliveryPlan {
         case .underWay: return .block
         case .done: return .skip
         }
+        // Other sheets are dropped as soon as they are stale. With a ledger, a line may have been blocked by its
+        // duplicate then.
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
-            return .endSheet(.final(.superseded, status: nil, reason: staleness.rawValue))
+            return .endSheet(.stale(staleness))
         }
         if erasures.isErased(sheet, line: line) { return .endLine(Self.erasedOutcome) }
-        if versions.isOutdated(sheet, line: line) {
-            return .endLine(.final(.superseded, status: nil, reason: Staleness.newer.rawValue))
-        }
+        if versions.isOutdated(sheet, line: line) { return .endLine(.stale(.newer)) }
         return nil
     }
 
@@ -88,19 +89,19 @@ extension DeliveryPlan {
         let isSuspect =
             wasRefused(sheet, line: line) || prefersSuspectConnections(sheet, line: line, by: availability)
         let capacity: Int
-        switch sheet.availabilityLeftThisTurn(isSuspect: isSuspect, by: availability) {
+        switch sheet.availabilityLeftThisStep(isSuspect: isSuspect, by: availability) {
         case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
-        case .open(let count), .connecting(let count): capacity = count
+        case .open(let count): capacity = count
         }
         if capacity <= 0 {
             app.silence.begin(at: time.now)
-            return isSuspect ? .setAside : .stuck
+            return isSuspect ? .waitForSuspectConnections : .stuck
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
-            // Each waiting start has its intent, so it takes the capacity before this one.
+            // Each waiting start has ordered its intent before, so it takes the capacity before this one.
             let capacityLeft = capacity - app.waitingStarts(isSuspect: isSuspect)
-            guard capacityLeft > 0 else { return isSuspect ? .setAside : .stuck }
+            guard capacityLeft > 0 else { return isSuspect ? .waitForSuspectConnections : .stuck }
             return .storeIntent(startsMax: capacityLeft, isSuspect: isSuspect, isProbe: isProbe)
         }
         return .push(isSuspect: isSuspect, isProbe: isProbe)
@@ -109,9 +110,9 @@ extension DeliveryPlan {
     /// Whether APNs refused the line's token last, so that it has to use the suspect connections.
     private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
         let state = sheet.states[line]
-        // An unproven token may use the suspect connections without a refusal.
+        // An unproven token may have used the suspect connections without a refusal, so that proves none.
         let wasRefusedHere = state.isSuspect && !state.isUnproven
-        // `isSubjectBusy` has computed the subjects.
+        sheet.ensureSubjects(seed: seed)
         return wasRefusedHere || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
     }
 
@@ -121,7 +122,7 @@ extension DeliveryPlan {
     ) -> Bool {
         let app = sheet.app
         guard app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line),
-            case .open(let capacity) = sheet.availabilityLeftThisTurn(isSuspect: true, by: availability)
+            case .open(let capacity) = sheet.availabilityLeftThisStep(isSuspect: true, by: availability)
         else { return false }
         let hasIntent = sheet.states[line].reservation == .permitAndIntent
         return capacity > (hasIntent ? 0 : app.waitingStarts(isSuspect: true))

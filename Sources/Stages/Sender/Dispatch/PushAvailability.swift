@@ -14,22 +14,29 @@ package enum PushAvailability: Sendable, Hashable {
 /// suspect connections.
 package typealias AvailabilityCheck = (Sheet, _ isSuspect: Bool) -> PushAvailability
 
+/// The availability that is left in a step of the plan: the pushes that were ordered in the step are subtracted.
+enum AvailabilityLeft {
+    case open(capacity: Int)
+    case closed(reason: String)
+    case faulty(code: String)
+}
+
 extension Sheet {
-    /// Returns how many pushes of the sheet the connections still take in this turn. They are asked once per app and
-    /// turn, and once for each sheet. Pushes that were ordered since then are subtracted.
-    func availabilityLeftThisTurn(isSuspect: Bool, by availability: AvailabilityCheck) -> PushAvailability {
+    /// Returns how many pushes of the sheet the connections still take in this step. They are asked once per app and
+    /// step, and once for each sheet.
+    func availabilityLeftThisStep(isSuspect: Bool, by availability: AvailabilityCheck) -> AvailabilityLeft {
         let knownCapacity = app.knownCapacity(isSuspect: isSuspect)
         if let knownCapacity, knownCapacity <= 0 || isSendable { return .open(capacity: knownCapacity) }
         // If only this sheet was not asked about, the answer shows whether it can be pushed. Its capacity does not
-        // count, because the connections do not know yet of the pushes that were ordered in this turn.
-        let answer = availability(self, isSuspect)
-        switch answer {
+        // count, because the connections do not know yet of the pushes that were ordered in this step.
+        switch availability(self, isSuspect) {
         case .open(let capacity), .connecting(let capacity):
             isSendable = true
-            let capacityInTurn = knownCapacity ?? capacity
-            app.setCapacity(capacityInTurn, isSuspect: isSuspect)
-            return .open(capacity: capacityInTurn)
-        case .closed, .faulty: return answer
+            let capacityInStep = knownCapacity ?? capacity
+            app.setCapacity(capacityInStep, isSuspect: isSuspect)
+            return .open(capacity: capacityInStep)
+        case .closed(let reason): return .closed(reason: reason)
+        case .faulty(let code): return .faulty(code: code)
         }
     }
 }

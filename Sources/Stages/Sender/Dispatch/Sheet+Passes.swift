@@ -2,7 +2,7 @@ internal import Containers
 internal import Jobs
 
 // The order of the sheets of one pass: the pushes of one update to a group through a lane. If the update continues an
-// interrupted pass, the sheets with the phones whose turn is next come first.
+// interrupted pass, the sheets with the phones that are next come first.
 extension Sheet {
     /// The rank of a sheet in its pass. Sheets with a lower rank come first.
     private enum PassRank: Int {

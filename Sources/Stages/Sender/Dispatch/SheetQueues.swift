@@ -46,20 +46,26 @@ struct SheetQueues {
         return urgent.first.map { ($0, .urgent) }
     }
 
+    /// The result of `advanceCursorOrDequeue`.
+    enum CursorResult {
+        /// The sheet is still the next one, and its cursor is at an unsent line.
+        case atLine
+        /// The sheet was at its end, so another sheet is next.
+        case dequeued
+    }
+
     /// Moves the cursor of the next sheet to an unsent line. At its end the sheet leaves the queue. If lines of it were
     /// passed over, it goes behind the others of its lane instead, and these lines come then.
-    ///
-    /// - Returns: whether the sheet was at its end.
-    mutating func dequeueIfAtEnd(_ sheet: Sheet, of jobClass: JobClass) -> Bool {
+    mutating func advanceCursorOrDequeue(_ sheet: Sheet, of jobClass: JobClass) -> CursorResult {
         while sheet.cursor < sheet.lineCount, !sheet.isUnsent(sheet.cursor) { sheet.cursor += 1 }
-        guard sheet.isOver || sheet.cursor == sheet.lineCount else { return false }
+        guard sheet.isOver || sheet.cursor == sheet.lineCount else { return .atLine }
         if !sheet.isOver, sheet.passedOver > 0 {
             self[jobClass].putBackFirst()
         } else {
             sheet.isQueued = false
             self[jobClass].removeFirst()
         }
-        return true
+        return .dequeued
     }
 
     /// Counts pushes of the next sheet for the share of its class.
@@ -70,7 +76,7 @@ struct SheetQueues {
         }
     }
 
-    /// Returns the number of lines that may leave before the other class has its turn.
+    /// Returns the number of lines that may leave before lines of the other class.
     func linesBeforeOtherClass(than jobClass: JobClass) -> Int {
         switch jobClass {
         case .urgent: normal.isEmpty ? .max : max(1, Self.pushesPerNormalPush - 1 - urgentInSuccession)
@@ -79,15 +85,15 @@ struct SheetQueues {
     }
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.
-    mutating func interruptPasses(of overtaken: [Sheet], seed: UInt64) {
+    mutating func interruptPasses(of interrupted: [Sheet], seed: UInt64) {
         for jobClass in JobClass.allCases {
-            let sheets = overtaken.filter { $0.topic.jobClass == jobClass }
+            let sheets = interrupted.filter { $0.topic.jobClass == jobClass }
             if !sheets.isEmpty { self[jobClass].interruptPasses(of: sheets, seed: seed) }
         }
     }
 
-    /// Counts a queued sheet whose lines are all decided or abandoned. Such sheets are removed when they are
-    /// the majority.
+    /// Counts a queued sheet whose lines are all decided or left to the next owner. Such sheets are removed when they
+    /// are the majority.
     mutating func noteSheetIsOver() {
         sheetsOver += 1
         let areMajority = sheetsOver * 2 > urgent.count + normal.count

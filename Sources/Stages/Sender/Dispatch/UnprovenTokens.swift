@@ -69,11 +69,11 @@ struct UnprovenTokens: Sendable {
 
 /// Tokens that this process has reported as proven, as fingerprints. Sheets that were written before the report
 /// reached the registry still call them unproven. They count as proven here, and are not reported again.
-struct ReportedTokens: Sendable {
+struct ProvenTokens: Sendable {
     /// Limit of remembered tokens. A forgotten one is reported once more.
     private static let countMax = 200_000
 
-    private var tokens = BoundedTable<UInt64, Bool>(max: ReportedTokens.countMax)
+    private var tokens = BoundedTable<UInt64, Bool>(max: ProvenTokens.countMax)
 
     func contains(_ token: UInt64) -> Bool { tokens.count > 0 && tokens[token] != nil }
     mutating func insert(_ token: UInt64) { tokens.set(true, for: token) }

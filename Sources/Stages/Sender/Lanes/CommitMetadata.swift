@@ -12,7 +12,7 @@ package struct CommitMetadata: Sendable, Hashable {
     package var owner: UInt64?
     /// The offset of the lane's `receipts` from which the ledger is read.
     package var receiptsFrom: Int64
-    /// Number of offsets from the committed one on within which sheets may have been begun. No sheet behind them was.
+    /// Number of offsets from the committed one on within which sheets may have been begun. No sheet after them was.
     package var window: Int64
     /// End of `receipts` when an owner left in order; nil while it owns the lane. If `receipts` still end there,
     /// nothing is in flight.

@@ -2,7 +2,7 @@
 /// long as there may be such sheets, the next owner must read the receipts about them.
 ///
 /// The sheets lie below a boundary. It is unknown until the end of the partition was reached, or a sheet of ours was
-/// stored behind theirs.
+/// stored after theirs.
 struct EarlierOwnerSheets {
     private let isTier: Bool
     /// An earlier owner may have begun sheets below this offset.

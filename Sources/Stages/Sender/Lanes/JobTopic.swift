@@ -55,7 +55,7 @@ package enum LaterTier: Sendable, Hashable, CaseIterable {
     /// Returns the longest tier, up to this one, whose wait ends before a deadline; nil if no tier fits.
     ///
     /// - Parameter deadline: seconds since 1970.
-    func longest(before deadline: Int64, at time: CurrentTime) -> LaterTier? {
+    func shortenedToEnd(before deadline: Int64, at time: CurrentTime) -> LaterTier? {
         let tiers: [LaterTier] = self == .minutes2 ? [.minutes2, .seconds5] : [.seconds5]
         return tiers.first { tier in
             let waitSeconds = Int64(tier.waitMilliseconds / 1000)

@@ -22,21 +22,24 @@ final class Lane {
     private var partitions: [LanePartition]
     /// Receipts about jobs that an earlier owner may have begun, or that have a duplicate.
     var ledger: ReceiptLedger
-    /// The end of `receipts` as far as it is known. Records that we order now will lie at or above it.
+    /// The end of `receipts` as far as it is known, with our own records. Records that we order now will lie at or above
+    /// it.
     private(set) var receiptsEnd: Int64 = 0
-    /// End of the receipts that were read. An earlier owner may have written records behind it at the same
-    /// time as we did.
+    /// End of the receipts that were read. The next read begins here, because an earlier owner may have written records
+    /// between ours.
     private(set) var receiptsReadUntil: Int64 = 0
     /// Whether `receipts` had records at or after the offset in the earlier owner's metadata.
     private var hasFoundReceipts = false
     /// Whether `receipts` had the marker of another owner at or after that offset.
     private var hasFoundOtherOwner = false
-    /// The offsets of the newest markers that were read, without a receipt between them.
-    private var lastMarkers: Range<Int64> = 0..<0
+    /// The offsets of the newest markers that were read: a run without a receipt or a gap. It is empty before the first
+    /// marker.
+    private var newestMarkerRun: Range<Int64> = 0..<0
     /// Sheets within the window that wait until the earlier owner's pushes have ended.
-    private var sheetsAwaitingEarlierOwner: [Sheet] = []
+    private var sheetsHeldForEarlierOwner: [Sheet] = []
     /// Number of sheets in hand.
     var sheetCount = 0
+    // Access is unchecked for the reason in `Sheet`.
     @safe @exclusivity(unchecked) var pushesInFlight = 0
     /// Number of records without acknowledgement.
     var recordsBeingWritten = 0
@@ -44,9 +47,7 @@ final class Lane {
     init(_ start: LaneStart, owner: UInt64, window: Int64, ledgerSheetsMax: Int) {
         number = start.lane
         self.owner = owner
-        partitions = zip(start.partitions, JobTopic.allCases).map {
-            LanePartition($0, of: $1, window: window)
-        }
+        partitions = JobTopic.allCases.map { LanePartition(start[$0], of: $0, window: window) }
         ledger = ReceiptLedger(sheetsMax: ledgerSheetsMax)
     }
 
@@ -55,7 +56,7 @@ final class Lane {
         _modify { yield &partitions[topic.rawValue] }
     }
 
-    /// Whether everything of the lane is stored.
+    /// Whether no sheet is in hand and no record is being written.
     var isDrained: Bool { sheetCount == 0 && recordsBeingWritten == 0 }
 
     var isSettled: Bool { phase.progress == .settled }
@@ -68,16 +69,19 @@ final class Lane {
     /// The offset from which the earlier owners' receipts are read.
     var receiptsFrom: Int64 { partitions.map(\.earlierSheets.receiptsFrom).min() ?? 0 }
 
-    /// Takes over a receipt of an earlier owner into the ledger.
-    func takeOver(_ receipt: Receipt) {
+    /// Notes a receipt of an earlier owner in the ledger.
+    func noteReceipt(_ receipt: Receipt) {
         hasFoundReceipts = true
-        if isBelowCommit(receipt) { return ledger.recordBelowCommit(receipt.parts, of: receipt.position) }
-        ledger.record(receipt.parts, of: receipt.position, attempt: receipt.attempt, isFromOtherSource: true)
+        if isAboutFinishedSheet(receipt) {
+            return ledger.recordBelowCommit(receipt.parts, of: receipt.position)
+        }
+        ledger.record(
+            receipt.parts, of: receipt.position, attempt: receipt.attempt, invalidatesComparisons: true)
     }
 
     /// Whether a receipt is about a first attempt of a sheet below the committed offset. Only a duplicate of
     /// its jobs can need it.
-    private func isBelowCommit(_ receipt: Receipt) -> Bool {
+    private func isAboutFinishedSheet(_ receipt: Receipt) -> Bool {
         guard receipt.attempt == 1, receipt.position.partition == number,
             let topic = JobTopic.allCases.first(where: { $0.word == receipt.position.topic })
         else { return false }
@@ -90,57 +94,69 @@ final class Lane {
         receiptsReadUntil = max(receiptsReadUntil, end)
     }
 
-    /// Takes over the marker of an owner, perhaps of ourselves.
-    func takeOver(_ marker: TakeoverMarker, at offset: Int64) {
+    /// Notes the marker of an owner, perhaps of ourselves.
+    func noteMarker(_ marker: TakeoverMarker, at offset: Int64) {
         if marker.owner != owner { hasFoundOtherOwner = true }
-        let start = lastMarkers.upperBound == offset ? lastMarkers.lowerBound : offset
-        lastMarkers = start..<offset + 1
+        let start = newestMarkerRun.upperBound == offset ? newestMarkerRun.lowerBound : offset
+        newestMarkerRun = start..<offset + 1
     }
 
     /// Notes a receipt or a marker of ours that is stored.
     func noteStoredReceipt(at offset: Int64) { receiptsEnd = max(receiptsEnd, offset + 1) }
 
-    /// Returns whether another owner may still have pushes in flight, given the end of `receipts` before our marker.
-    ///
-    /// If our own metadata is the newest and no other owner has left a marker since, the lane was not assigned to
-    /// another process. Our own pushes have ended, because the takeover waits for them (`LanePhase.awaitingOrphan`).
-    func isUnsettled(endingAt end: Int64) -> Bool {
+    /// Returns whether an earlier owner may still have pushes in flight, after `receipts` were read up to our marker.
+    func mayEarlierOwnerPush(beforeMarkerAt marker: Int64) -> Bool {
         partitions.contains { partition in
             // Without metadata, only receipts show that there was an earlier owner that pushed.
             guard let metadata = partition.earlierMetadata else { return hasFoundReceipts }
-            if metadata.owner == owner, !hasFoundOtherOwner { return false }
-            // An owner that ended in order committed the end of `receipts`. Any receipt behind it is of another owner.
-            // A marker is not: its owner commits metadata before its first push.
-            guard let endedAt = metadata.endedAt else { return true }
-            let outcomesEnd = lastMarkers.upperBound == end ? lastMarkers.lowerBound : end
-            return !(outcomesEnd...end).contains(endedAt)
+            return !wasOursSince(metadata) && !wasLeftInOrderSince(metadata, beforeMarkerAt: marker)
         }
+    }
+
+    /// Whether our own metadata is the newest, and no other owner has left a marker since. Then the lane was not
+    /// assigned to another process. Our own pushes have ended, because the takeover waits for them
+    /// (`LanePhase.awaitingOrphan`).
+    private func wasOursSince(_ metadata: CommitMetadata) -> Bool {
+        metadata.owner == owner && !hasFoundOtherOwner
+    }
+
+    /// Whether the owner that committed the metadata left in order, and no owner has pushed since. The metadata names
+    /// the end of `receipts` when it left. Markers may follow: an owner that only wrote its marker has pushed nothing,
+    /// because it commits metadata before its first push.
+    private func wasLeftInOrderSince(_ metadata: CommitMetadata, beforeMarkerAt marker: Int64) -> Bool {
+        guard let endedAt = metadata.endedAt else { return false }
+        return (lastReceiptEnd(before: marker)...marker).contains(endedAt)
+    }
+
+    /// Returns the end of the last receipt before our marker. Only other markers lie between the two.
+    private func lastReceiptEnd(before marker: Int64) -> Int64 {
+        newestMarkerRun.upperBound == marker ? newestMarkerRun.lowerBound : marker
     }
 
     // MARK: Sheets
 
-    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of an earlier owner, or of a
-    /// duplicate.
+    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of a duplicate, which only a sheet
+    /// from a tier can have, or of an earlier owner.
     func mayHaveReceipts(about sheet: Sheet) -> Bool {
         sheet.originLines != nil || sheet.offset < self[sheet.topic].earlierWindowEnd
     }
 
     /// Returns whether a sheet has to wait for the earlier owner.
-    func mustAwaitEarlierOwner(_ sheet: Sheet) -> Bool {
+    func mustHoldForEarlierOwner(_ sheet: Sheet) -> Bool {
         phase.waitsForEarlierOwner && sheet.offset < self[sheet.topic].earlierWindowEnd
     }
 
-    /// Keeps a sheet until `takeSheetsAwaitingEarlierOwner`.
-    func letAwaitEarlierOwner(_ sheet: Sheet) { sheetsAwaitingEarlierOwner.append(sheet) }
+    /// Holds a sheet until `takeSheetsHeldForEarlierOwner`.
+    func holdForEarlierOwner(_ sheet: Sheet) { sheetsHeldForEarlierOwner.append(sheet) }
 
-    /// Returns the sheets that waited for the earlier owner.
-    func takeSheetsAwaitingEarlierOwner() -> [Sheet] {
-        defer { sheetsAwaitingEarlierOwner = [] }
-        return sheetsAwaitingEarlierOwner
+    /// Returns the sheets that were held for the earlier owner.
+    func takeSheetsHeldForEarlierOwner() -> [Sheet] {
+        defer { sheetsHeldForEarlierOwner = [] }
+        return sheetsHeldForEarlierOwner
     }
 
     /// Whether the sheet lies within the window and does not wait for an earlier owner.
     func hasBegun(_ sheet: Sheet) -> Bool {
-        mayPush && !mustAwaitEarlierOwner(sheet) && sheet.offset < self[sheet.topic].windowEnd
+        mayPush && !mustHoldForEarlierOwner(sheet) && sheet.offset < self[sheet.topic].windowEnd
     }
 }

@@ -14,6 +14,7 @@ extension LaneOwnership {
             return
         }
         var offsets: [DeliveryActions.OffsetCommit] = []
+        // `ask` sorts the offsets.
         for lane in lanes.values {
             let confirmsLane = confirms && lane.hasReadReceipts
             let needsFirstMetadata = lane.needsFirstMetadata
@@ -30,9 +31,9 @@ extension LaneOwnership {
 
     /// Handles the group's answer to the commits with this number. Returns the sheets that begin.
     mutating func committed(
-        _ number: Int, isDone: Bool, at now: Instant, into actions: inout DeliveryActions
+        _ number: Int, isAccepted: Bool, at now: Instant, into actions: inout DeliveryActions
     ) -> [Sheet] {
-        switch commits.answered(number, isDone: isDone) {
+        switch commits.answered(number, isAccepted: isAccepted) {
         case .outdated, .refused: return []
         case .lastIsDone:
             removeAllLanes(at: now, into: &actions)

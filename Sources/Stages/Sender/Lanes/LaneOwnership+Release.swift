@@ -63,7 +63,7 @@ extension LaneOwnership {
     private mutating func forgetWaitingSheets(of leaving: [Lane]) {
         for lane in leaving {
             pausing.noteChange()
-            _ = lane.takeSheetsAwaitingEarlierOwner()
+            _ = lane.takeSheetsHeldForEarlierOwner()
             for topic in JobTopic.allCases {
                 sheetsAwaitingWindowCount -= lane[topic].forgetSheetsAwaitingWindow()
             }

@@ -5,15 +5,16 @@ internal import Lifecycle
 /// The lanes of one event loop: their takeover, and the sheets that may begin. `LaneOwnership+Commits` commits their
 /// offsets, and `LaneOwnership+Release` gives them up.
 ///
-/// A lane is owned, or it is an orphan: it belongs to another process, and pushes of ours are still in flight.
-/// A lane that comes back waits until its orphan is drained. Sheets begin only within a window that the next owner
-/// finds in committed metadata: in ours, or in the earlier owner's.
+/// A lane of an earlier assignment whose pushes are still in flight is an orphan. If the same number is assigned again,
+/// the new lane waits until the orphan is drained. Sheets begin only within a window that the next owner finds in
+/// committed metadata: in the earlier owner's until our first commit, then in ours.
 struct LaneOwnership {
     let limits: SenderLimits
     /// The number of this loop in markers and metadata.
     let owner: UInt64
     /// The owned lanes, by number.
     var lanes: [Int32: Lane] = [:]
+    /// The lanes of earlier assignments that are not drained.
     var orphans: [Lane] = []
     /// The time until which no other process can own the lanes.
     var lease = Lease()
@@ -21,9 +22,9 @@ struct LaneOwnership {
     // MARK: State of the takeovers
 
     /// Whether a lane may be in the phase `settling`.
-    private var isSettling = false
-    /// Whether a lane has opened, so that an end of a topic that it reached before may count now.
-    private var hasUnconfirmedEnds = false
+    private var mayHaveSettlingLanes = false
+    /// Whether a lane has opened since the last `confirmEnds`. An end that it reached before may count now.
+    private var mustConfirmEnds = false
 
     // MARK: Reading, commits and release
 
@@ -37,8 +38,8 @@ struct LaneOwnership {
     init(_ limits: SenderLimits, owner: UInt64) { (self.limits, self.owner) = (limits, owner) }
 
     var count: Int { lanes.count }
-    /// Number of lanes that may not push yet.
-    var takeoversUnderWay: Int { lanes.values.count { !$0.mayPush && !$0.isLeaving } }
+    /// Number of lanes that may not push, because receipts of earlier owners are being read.
+    var lanesThatMayNotPush: Int { lanes.values.count { !$0.mayPush && !$0.isLeaving } }
     /// Acceptance time of the oldest send that waits in a tier, in milliseconds since 1970.
     var oldestAcceptedAtInTiers: Int64? {
         lanes.values.lazy.flatMap { lane in
@@ -47,13 +48,14 @@ struct LaneOwnership {
         .min()
     }
 
-    /// The lanes in a fixed order, so that a simulation repeats exactly with the same seed.
+    /// The lanes in a fixed order, so that a simulation repeats exactly with the same seed. Loops whose order shows in
+    /// no action use `lanes.values`.
     var inOrder: [Lane] { lanes.values.sorted { $0.number < $1.number } }
 
-    /// Returns the time at which a lane needs a turn if no event comes before.
+    /// Returns the time at which a lane needs a step if no event comes before.
     func nextDue() -> Instant {
         var next = Instant.distantFuture
-        if isSettling {
+        if mayHaveSettlingLanes {
             for lane in lanes.values {
                 if case .settling(let until) = lane.phase { next = min(next, until) }
             }
@@ -65,7 +67,7 @@ struct LaneOwnership {
 
     // MARK: Takeover
 
-    /// Takes over assigned lanes. Reading of their receipts begins.
+    /// Handles assigned lanes. The read of their receipts begins, or waits until an orphan is drained.
     mutating func assigned(_ starts: [LaneStart], into actions: inout DeliveryActions) {
         releaseBy = nil
         pausing.noteChange()
@@ -83,15 +85,15 @@ struct LaneOwnership {
 
     private func readReceipts(of lane: Lane, into actions: inout DeliveryActions) {
         lane.phase = .readingReceipts
-        actions.reads.append(DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsFrom))
+        actions.receiptReads.append(DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsFrom))
     }
 
-    /// Takes over a receipt that was read for a lane.
-    func takeOver(_ receipt: Receipt, lane number: Int32) { lanes[number]?.takeOver(receipt) }
+    /// Notes a receipt that was read for a lane.
+    func noteReceipt(_ receipt: Receipt, lane number: Int32) { lanes[number]?.noteReceipt(receipt) }
 
-    /// Takes over a marker that was read for a lane.
-    func takeOver(_ marker: TakeoverMarker, lane number: Int32, at offset: Int64) {
-        lanes[number]?.takeOver(marker, at: offset)
+    /// Notes a marker that was read for a lane.
+    func noteMarker(_ marker: TakeoverMarker, lane number: Int32, at offset: Int64) {
+        lanes[number]?.noteMarker(marker, at: offset)
     }
 
     /// Notes that our marker for a read of a lane's receipts is stored.
@@ -108,20 +110,24 @@ struct LaneOwnership {
         pausing.noteChange()
         let previousPhase = lane.phase
         lane.phase = previousPhase.afterReceipts(
-            isUnsettled: lane.isUnsettled(endingAt: until),
+            mayEarlierOwnerPush: lane.mayEarlierOwnerPush(beforeMarkerAt: until),
             settlesAt: now.advanced(byMilliseconds: limits.settleMilliseconds))
+        // The phase did not wait for receipts.
+        if lane.phase == previousPhase { return [] }
         var begun: [Sheet] = []
         switch lane.phase {
-        // The phase did not wait for receipts.
-        case previousPhase: return []
         case .open:
-            hasUnconfirmedEnds = true
-            actions.events.append(.opened(lane: lane.number))
-            begun = lane.takeSheetsAwaitingEarlierOwner()
+            mustConfirmEnds = true
+            actions.events.append(.opened(lane: number))
+            // They have lower offsets than the sheets that begin below.
+            begun = lane.takeSheetsHeldForEarlierOwner()
         case .settling:
-            isSettling = true
+            mayHaveSettlingLanes = true
             actions.events.append(.settling(lane: number, milliseconds: limits.settleMilliseconds))
-        case .awaitingOrphan, .readingReceipts, .rereadingReceipts, .releasing, .orphaned: return []
+        // The lane is being given up.
+        case .releasing, .orphaned: return []
+        case .awaitingOrphan, .readingReceipts, .rereadingReceipts:
+            preconditionFailure("a lane begins to wait for receipts after they were read")
         }
         for topic in JobTopic.allCases { begun += takeSheetsInWindow(of: lane, topic: topic) }
         return begun
@@ -130,7 +136,7 @@ struct LaneOwnership {
     /// Starts the next phase of lanes whose orphans are drained, and of lanes whose settling time is over.
     mutating func advanceTakeovers(at now: Instant, into actions: inout DeliveryActions) {
         if !orphans.isEmpty { takeOverDrainedLanes(into: &actions) }
-        if isSettling { rereadSettledLanes(at: now, into: &actions) }
+        if mayHaveSettlingLanes { rereadSettledLanes(at: now, into: &actions) }
     }
 
     private mutating func takeOverDrainedLanes(into actions: inout DeliveryActions) {
@@ -143,25 +149,26 @@ struct LaneOwnership {
     }
 
     private mutating func rereadSettledLanes(at now: Instant, into actions: inout DeliveryActions) {
-        isSettling = false
+        mayHaveSettlingLanes = false
         for lane in inOrder {
             guard case .settling(let until) = lane.phase else { continue }
             if now < until {
-                isSettling = true
+                mayHaveSettlingLanes = true
                 continue
             }
             lane.phase = .rereadingReceipts
-            // The read does not start at the end of our own receipts, because the earlier owner's last
-            // receipts lie before some of ours.
-            actions.reads.append(DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsReadUntil))
+            // The read starts where the first one ended, not at `receiptsEnd`: the earlier owner may have written its
+            // last receipts between ours.
+            actions.receiptReads.append(
+                DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsReadUntil))
         }
     }
 
     // MARK: Sheets
 
-    /// Returns the lane that takes a record. Returns nil if the record was read before, or if the lane is
-    /// being given up, so that its next owner reads the record.
-    func lane(_ number: Int32, taking offset: Int64, from topic: JobTopic) -> Lane? {
+    /// Notes that a record has arrived, and returns its lane. Returns nil if the record was read before, or if the lane
+    /// is being given up, so that its next owner reads the record.
+    func takeRecord(at offset: Int64, of topic: JobTopic, lane number: Int32) -> Lane? {
         guard let lane = lanes[number], !lane.isLeaving, offset >= lane[topic].tracker.position else {
             return nil
         }
@@ -169,10 +176,7 @@ struct LaneOwnership {
         return lane
     }
 
-    /// Notes a sheet of a tier that is not taken because it is not due.
-    mutating func noteDeferredSheet() { pausing.noteChange() }
-
-    /// Queues a sheet behind the others that wait for the window. Returns the sheets that begin.
+    /// Queues a sheet after the others that wait for the window. Returns the sheets that begin.
     mutating func append(_ sheet: Sheet) -> [Sheet] {
         sheet.lane[sheet.topic].append(sheet)
         sheetsAwaitingWindowCount += 1
@@ -188,8 +192,8 @@ struct LaneOwnership {
         while let sheet = lane[topic].takeNextInWindow() {
             sheetsAwaitingWindowCount -= 1
             pausing.noteChange()
-            if lane.mustAwaitEarlierOwner(sheet) {
-                lane.letAwaitEarlierOwner(sheet)
+            if lane.mustHoldForEarlierOwner(sheet) {
+                lane.holdForEarlierOwner(sheet)
             } else {
                 begun.append(sheet)
             }
@@ -199,20 +203,18 @@ struct LaneOwnership {
 
     /// Handles the end of a topic's partition: all records below the offset were read.
     func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
-        guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving,
-            !lane[topic].waitsForDeferredSheet
-        else {
-            return
-        }
+        guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving else { return }
+        // The consumer has read past a sheet that was not taken.
+        if lane[topic].waitsForDeferredSheet { return }
         lane[topic].reachedEnd(at: offset, isSettled: lane.isSettled)
     }
 
-    /// Confirms the ends that were reached while an earlier owner could still write, after all fetched records were
-    /// passed on. If no record followed such an end, it is still the end. The consumer does not report the same end
-    /// twice.
+    /// Confirms the ends that were reached while an earlier owner could still write. It is called when all fetched
+    /// records were passed on: a record after such an end would have come and cleared it (`recordArrived`). The
+    /// consumer does not report the same end twice.
     mutating func confirmEnds() {
-        guard hasUnconfirmedEnds else { return }
-        hasUnconfirmedEnds = false
+        guard mustConfirmEnds else { return }
+        mustConfirmEnds = false
         for lane in lanes.values where lane.isSettled {
             for topic in JobTopic.allCases { lane[topic].confirmEnd() }
         }
@@ -224,15 +226,16 @@ struct LaneOwnership {
     }
 
     /// Handles a gap: the topic no longer has the sheets below the offset.
-    func skipped(to offset: Int64, of topic: JobTopic, lane number: Int32) {
-        lanes[number]?[topic].skipped(to: offset)
+    func recordsAreGone(below offset: Int64, of topic: JobTopic, lane number: Int32) {
+        lanes[number]?[topic].recordsAreGone(below: offset)
     }
 
     /// Pauses and resumes partitions.
     mutating func pauseAndResumeReading(
         memory: inout SheetMemory, at now: Instant, into actions: inout DeliveryActions
     ) {
-        pausing.pauseOrResume(lanes.values, memory: &memory, at: now, into: &actions)
+        guard pausing.mustCheck(&memory, at: now) else { return }
+        for lane in inOrder { pausing.pauseOrResume(lane, memory: memory, at: now, into: &actions) }
     }
 
     // MARK: Records that need a lease

@@ -69,8 +69,8 @@ struct LanePartition {
 
     /// Returns whether a sheet is taken. A sheet of a tier is taken if it is due. Otherwise it is deferred, and the
     /// partition waits until it is due.
-    mutating func accepts(_ record: SheetRecord, at time: CurrentTime) -> Bool {
-        tierReading?.accepts(record, at: time) ?? true
+    mutating func acceptIfDue(_ record: SheetRecord, at time: CurrentTime) -> Bool {
+        tierReading?.acceptIfDue(record, at: time) ?? true
     }
 
     /// The sheet that is not due and for which the partition waits.
@@ -80,8 +80,8 @@ struct LanePartition {
     /// Handles a record that arrived: an end that was reached before is no longer the end.
     mutating func recordArrived() { earlierSheets.recordArrived() }
 
-    /// Notes a sheet that was read. Returns false for a sheet that was read before.
-    mutating func markRead(_ offset: Int64) -> Bool { tracker.markRead(offset) }
+    /// Notes a sheet that was read for the first time.
+    mutating func markRead(_ offset: Int64) { tracker.markRead(offset) }
 
     /// Queues a sheet until the window reaches it.
     mutating func append(_ sheet: Sheet) { sheetsAwaitingWindow.append(sheet) }
@@ -109,8 +109,8 @@ struct LanePartition {
 
     // MARK: Ends
 
-    /// Notes that all sheets below an offset are read or deleted.
-    mutating func skipped(to offset: Int64) { tracker.advance(to: offset) }
+    /// Notes that the topic no longer has the sheets below an offset.
+    mutating func recordsAreGone(below offset: Int64) { tracker.advance(to: offset) }
 
     /// Handles the end of the partition.
     ///

@@ -55,10 +55,10 @@ enum LanePhase: Sendable, Hashable {
 
     /// Returns the phase after the requested receipts were read.
     ///
-    /// - Parameter isUnsettled: whether an earlier owner may still have pushes in flight.
-    func afterReceipts(isUnsettled: Bool, settlesAt: Instant) -> LanePhase {
+    /// - Parameter mayEarlierOwnerPush: whether an earlier owner may still have pushes in flight.
+    func afterReceipts(mayEarlierOwnerPush: Bool, settlesAt: Instant) -> LanePhase {
         switch self {
-        case .readingReceipts: isUnsettled ? .settling(until: settlesAt) : .open
+        case .readingReceipts: mayEarlierOwnerPush ? .settling(until: settlesAt) : .open
         case .rereadingReceipts: .open
         case .releasing(.receiptsUnread): .releasing(.receiptsRead)
         case .orphaned(.receiptsUnread, let until): .orphaned(.receiptsRead, leaseUntil: until)

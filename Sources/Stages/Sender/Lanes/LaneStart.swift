@@ -9,6 +9,8 @@ package struct LaneStart: Sendable, Hashable {
         self.lane = lane
         self.partitions = partitions
     }
+
+    subscript(topic: JobTopic) -> LanePartitionStart { partitions[topic.rawValue] }
 }
 
 /// The offset and metadata from which one partition of an assigned lane starts.

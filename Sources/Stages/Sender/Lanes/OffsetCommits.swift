@@ -49,13 +49,15 @@ struct OffsetCommits {
     }
 
     /// Handles the group's answer to a request.
-    mutating func answered(_ answeredNumber: Int, isDone: Bool) -> Answer {
+    ///
+    /// - Parameter isAccepted: false if the group refused it.
+    mutating func answered(_ answeredNumber: Int, isAccepted: Bool) -> Answer {
         guard answeredNumber == number else { return .outdated }
         defer { request = .none }
         switch request {
         case .last: return .lastIsDone
-        case .pending(let offsets): return isDone ? .done(offsets) : .refused
-        case .none: return isDone ? .done([]) : .refused
+        case .pending(let offsets): return isAccepted ? .done(offsets) : .refused
+        case .none: return isAccepted ? .done([]) : .refused
         }
     }
 

@@ -24,12 +24,11 @@ struct OffsetTracker: Sendable {
     /// Whether all sheets that were read are finished.
     var areAllFinished: Bool { head == trackedSheets.count }
 
-    /// Adds a sheet. Returns false for a sheet that was read before, whether it is in hand or finished.
-    mutating func markRead(_ offset: Int64) -> Bool {
-        guard offset >= position else { return false }
+    /// Adds a sheet. The caller has compared its offset with `position`: no sheet is read twice.
+    mutating func markRead(_ offset: Int64) {
+        precondition(offset >= position, "a sheet was read twice")
         trackedSheets.append(TrackedSheet(offset: offset))
         position = offset + 1
-        return true
     }
 
     /// Notes that all sheets below the offset were read or deleted.

@@ -12,19 +12,21 @@ struct PartitionPausing {
     /// Notes that the set of partitions to pause may have changed.
     mutating func noteChange() { isChanged = true }
 
-    /// Asks to pause and resume partitions.
-    mutating func pauseOrResume(
-        _ lanes: some Collection<Lane>, memory: inout SheetMemory, at now: Instant,
-        into actions: inout DeliveryActions
-    ) {
+    /// Returns whether all lanes have to be checked now. Then the caller checks them with `pauseOrResume`.
+    mutating func mustCheck(_ memory: inout SheetMemory, at now: Instant) -> Bool {
         let isMemoryChanged = memory.checkLimits()
-        guard isChanged || isMemoryChanged || now >= nextTierReading else { return }
+        guard isChanged || isMemoryChanged || now >= nextTierReading else { return false }
         isChanged = false
         nextTierReading = .distantFuture
-        for lane in lanes {
-            for topic in JobTopic.allCases {
-                pauseOrResume(lane, topic: topic, isFull: memory.isFull(for: topic), at: now, into: &actions)
-            }
+        return true
+    }
+
+    /// Asks to pause and resume the partitions of a lane.
+    mutating func pauseOrResume(
+        _ lane: Lane, memory: SheetMemory, at now: Instant, into actions: inout DeliveryActions
+    ) {
+        for topic in JobTopic.allCases {
+            pauseOrResume(lane, topic: topic, isFull: memory.isFull(for: topic), at: now, into: &actions)
         }
     }
 

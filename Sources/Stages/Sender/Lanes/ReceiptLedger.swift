@@ -72,12 +72,12 @@ struct ReceiptLedger: Sendable {
 
     /// Records a receipt.
     ///
-    /// - Parameter isFromOtherSource: whether the receipt may be of an earlier owner, or of a duplicate of a sheet in
-    ///   hand.
+    /// - Parameter invalidatesComparisons: whether the receipt may be of an earlier owner, or of a duplicate of a sheet in
+    ///   hand, so that sheets have to be compared again.
     mutating func record(
-        _ parts: [Receipt.Part], of position: JobPosition, attempt: Int, isFromOtherSource: Bool
+        _ parts: [Receipt.Part], of position: JobPosition, attempt: Int, invalidatesComparisons: Bool
     ) {
-        if isFromOtherSource { revision += 1 }
+        if invalidatesComparisons { revision += 1 }
         entries.update(position, otherwise: SheetEntry()) { entry in
             for part in parts { entry.record(part, attempt: attempt) }
         }

@@ -1,5 +1,5 @@
-/// The ranges of `receipts` that a reader still has to read, one for each lane. A lane first waits until the cluster has
-/// stored our marker in its receipts, and is then read up to it.
+/// The ranges of `receipts` that a reader still has to read, one for each lane. A lane first waits until the cluster
+/// has stored our marker in its receipts, and is then read up to it.
 ///
 /// The plan does no I/O: `ReceiptsReader` reports the offsets of markers, and the records and ends of its consumer.
 package struct ReceiptReadPlan: Sendable {
@@ -24,7 +24,8 @@ package struct ReceiptReadPlan: Sendable {
 
     package var isIdle: Bool { firstOffsets.isEmpty && ranges.isEmpty }
 
-    /// Plans to read a lane from an offset to a marker that is not stored yet. An earlier plan for the lane is forgotten.
+    /// Plans to read a lane from an offset to a marker that is not stored yet. An earlier plan for the lane is
+    /// forgotten.
     package mutating func planRead(lane: Int32, from offset: Int64) {
         firstOffsets[lane] = offset
         ranges[lane] = nil

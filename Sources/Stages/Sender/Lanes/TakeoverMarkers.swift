@@ -1,34 +1,35 @@
 internal import Lifecycle
 
-/// The takeover markers that the loop has to write, each in the `receipts` of one lane, until it knows their offsets.
+/// The takeover markers that the loop has to write, until it knows their offsets.
 ///
-/// A marker is written with all acknowledgements. So its partition then has everything that was acknowledged before,
-/// also if its leader has just changed. An end that a new leader reports may be too low.
+/// Before a lane is taken over, its `receipts` must be read to an end that is certain. The end that Kafka reports would
+/// not do: a new leader may report one that is too low. So the loop writes a marker there. All in-sync replicas
+/// acknowledge it, so everything that was acknowledged before lies below its offset.
 struct TakeoverMarkers {
-    /// The pause before a marker that may not be stored is written again.
+    /// The pause before a marker is written again after its write has failed.
     private static let retryMilliseconds = 250
     /// The first tag of a marker's delivery. Records of outcomes have lower tags.
     private static let firstTag: UInt64 = 1 << 63
 
     /// The lanes whose marker is not handed to the producer.
     private var unwrittenLanes: Set<Int32> = []
-    /// The lanes of the markers that the producer has, by the tag of the delivery.
-    private var lanesByTag: [UInt64: Int32] = [:]
+    /// The lanes of the markers that wait for their delivery, by its tag.
+    private var lanesInFlight: [UInt64: Int32] = [:]
     private var nextTag = TakeoverMarkers.firstTag
     private var nextWrite = Instant(nanoseconds: 0)
 
-    static func isTagOfMarker(_ tag: UInt64) -> Bool { tag >= firstTag }
+    static func isMarkerTag(_ tag: UInt64) -> Bool { tag >= firstTag }
 
-    /// Asks for a marker. An earlier one of the lane does not count any more.
+    /// Asks for a marker. The delivery of an earlier one of the lane is ignored.
     mutating func request(inLane lane: Int32) {
-        lanesByTag = lanesByTag.filter { $0.value != lane }
+        lanesInFlight = lanesInFlight.filter { $0.value != lane }
         unwrittenLanes.insert(lane)
     }
 
-    /// Forgets all markers, because the lanes belong to other processes.
+    /// Forgets all markers, because the lanes are given back.
     mutating func removeAll() {
         unwrittenLanes = []
-        lanesByTag = [:]
+        lanesInFlight = [:]
     }
 
     /// Hands the markers that are due to the producer.
@@ -42,30 +43,36 @@ struct TakeoverMarkers {
                 return
             }
             unwrittenLanes.remove(lane)
-            lanesByTag[nextTag] = lane
+            lanesInFlight[nextTag] = lane
             nextTag += 1
         }
     }
 
-    /// Notes that a marker is stored. Returns its lane, or nil if the marker does not count. Without an offset another
-    /// one is written.
-    mutating func markStored(_ tag: UInt64, at offset: Int64?) -> Int32? {
-        guard let lane = lanesByTag.removeValue(forKey: tag) else { return nil }
-        if offset == nil { unwrittenLanes.insert(lane) }
-        return offset == nil ? nil : lane
+    /// Notes that a marker is stored. Returns its lane and offset, or nil if the lane needs no marker any more, or
+    /// another one.
+    ///
+    /// - Parameter offset: nil if the producer does not know it. Then another marker is written.
+    mutating func noteStored(_ tag: UInt64, at offset: Int64?) -> (lane: Int32, offset: Int64)? {
+        guard let lane = lanesInFlight.removeValue(forKey: tag) else { return nil }
+        guard let offset else {
+            unwrittenLanes.insert(lane)
+            return nil
+        }
+        return (lane, offset)
     }
 
-    /// Notes that a marker may not be stored. Returns the lane for which another one is written after a pause.
-    mutating func markFailed(_ tag: UInt64, at now: Instant) -> Int32? {
-        guard let lane = lanesByTag.removeValue(forKey: tag) else { return nil }
+    /// Notes that the write of a marker has failed. Returns the lane for which another one is written after a pause, or
+    /// nil if the lane needs no marker any more.
+    mutating func noteFailed(_ tag: UInt64, at now: Instant) -> Int32? {
+        guard let lane = lanesInFlight.removeValue(forKey: tag) else { return nil }
         unwrittenLanes.insert(lane)
         nextWrite = now.advanced(byMilliseconds: Self.retryMilliseconds)
         return lane
     }
 
     /// Notes that the producer is gone. All its markers are written again.
-    mutating func markAllFailed() {
-        unwrittenLanes.formUnion(lanesByTag.values)
-        lanesByTag = [:]
+    mutating func noteAllFailed() {
+        unwrittenLanes.formUnion(lanesInFlight.values)
+        lanesInFlight = [:]
     }
 }

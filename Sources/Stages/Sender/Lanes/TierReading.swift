@@ -4,10 +4,10 @@ internal import Lifecycle
 /// The choice of the sheets that are due in a tier's partition. The first sheet that is not due is deferred: the
 /// partition is paused at it, and is read again from it when it is due. So sheets that wait take no memory.
 ///
-/// All sheets of a tier wait for the same time, so the sheets behind a deferred one are due later. If two owners of the
+/// All sheets of a tier wait for the same time, so the sheets after a deferred one are due later. If two owners of the
 /// lane had different clocks, a sheet waits longer by the difference.
 struct TierReading {
-    /// The shortest pause: each pause costs a new fetch of the records behind the sheet.
+    /// The shortest pause: each pause costs a new fetch of the records after the sheet.
     static let pauseMillisecondsMin = 1_000
 
     /// A sheet that is not due.
@@ -28,7 +28,7 @@ struct TierReading {
 
     /// Returns whether a sheet is taken because it is due. Otherwise it is deferred, and no sheet is taken until
     /// `resume`.
-    mutating func accepts(_ sheet: SheetRecord, at time: CurrentTime) -> Bool {
+    mutating func acceptIfDue(_ sheet: SheetRecord, at time: CurrentTime) -> Bool {
         guard deferredSheet == nil else { return false }
         let wait = millisecondsLeft(until: sheet.origin?.dueAt ?? 0, at: time.unixMilliseconds)
         if wait <= 0 { return true }

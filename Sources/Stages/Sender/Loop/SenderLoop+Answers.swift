@@ -20,8 +20,8 @@ extension SenderLoop {
                 plan.ended(outcome.tag, as: answer(to: outcome, in: outcomes), at: time)
             }
         }
-        // Pushes that leave in this turn are written to the connections together with the client's other bytes.
-        do { try turn() } catch { return end(with: error) }
+        // Pushes that leave in this step are written to the connections together with the client's other bytes.
+        do { try runStep() } catch { return end(with: error) }
         setTimer()
     }
 

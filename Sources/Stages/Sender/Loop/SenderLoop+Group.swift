@@ -17,6 +17,7 @@ extension SenderLoop {
     /// Passes sheets to the plan, and handles the events of the group.
     func pollJobs() throws {
         queryOfferedOffsets()
+        queryWatermarks()
         let events = consumer.poll(into: &batch)
         if !hasStoredRecord { noteStamps() }
         let time = time
@@ -29,7 +30,7 @@ extension SenderLoop {
             case .malformed(let malformed): plan.arrived(malformed, lane: lane, at: time)
             }
         }
-        if batch.isFull { expectMoreJobs() } else { plan.passedOnAllFetched() }
+        if batch.isFull { expectMoreJobs() } else { plan.consumerIsDrained() }
         batch.clear()
         for event in events { try handle(event) }
     }
@@ -65,9 +66,9 @@ extension SenderLoop {
             if let topic = topics[partition.topic] {
                 plan.reachedEnd(of: topic, lane: partition.partition, at: offset)
             }
-        case .failed(.outOfRange(let partition, _)): askForEnds(of: partition)
+        case .failed(.outOfRange(let partition, _)): askForWatermarks(of: partition)
         case .queryCompleted(let id, let answer):
-            if id == offsetsQuery { try offsetsAnswered(answer) } else { endsAnswered(answer, to: id) }
+            if id == offsetsQuery { try offsetsAnswered(answer) } else { watermarksAnswered(answer, to: id) }
         case .failed(.partition(_, let error)), .failed(.client(let error)):
             log.warning("jobs cannot be read now", .field("error", error))
         case .failed(.unusable(let error)): throw error
@@ -119,7 +120,7 @@ extension SenderLoop {
         consumer.pause(partitions)
         offeredPartitions = nil
         unreadablePartitions = numbers.readinessProblem.map { [$0] } ?? []
-        partitionsOutOfRange = [:]
+        partitionsOutOfRange.removeAll()
         partitionsWithoutOffset = Set(committed.filter { $0.offset == nil }.map(\.partition))
         if let problem = numbers.readinessProblem {
             log.error("lanes are not assigned in all topics", .field("reason", problem))
@@ -129,7 +130,7 @@ extension SenderLoop {
     }
 
     /// Returns the starts of lanes, by number. A partition without a committed offset begins at 0. If its first record
-    /// lies behind that, the consumer reports the offset as out of range, and the partition continues at its first
+    /// lies after that, the consumer reports the offset as out of range, and the partition continues at its first
     /// record.
     private func laneStarts(
         of lanes: [Int32], from committed: [CommittedOffset]
@@ -164,10 +165,10 @@ extension SenderLoop {
             let outcome =
                 offsets.isEmpty
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)
-            plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
+            plan.committed(actions.commitNumber, isAccepted: outcome == .committed, at: time)
         } else if let outcome = consumer.commitAsynchronously(offsets) {
             // The commit could not be sent.
-            plan.committed(actions.commitNumber, isDone: outcome == .committed, at: time)
+            plan.committed(actions.commitNumber, isAccepted: outcome == .committed, at: time)
         } else {
             unansweredCommits.append(actions.commitNumber)
         }
@@ -182,7 +183,7 @@ extension SenderLoop {
             preconditionFailure("an answer without a commit")
         }
         unansweredCommits.removeFirst()
-        plan.committed(number, isDone: outcome == .committed, at: time)
+        plan.committed(number, isAccepted: outcome == .committed, at: time)
     }
 
     /// Gives the partitions back, because the plan has given up all lanes.

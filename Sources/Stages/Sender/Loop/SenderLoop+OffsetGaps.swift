@@ -1,43 +1,56 @@
 internal import Kafka
+internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
 // Partitions of jobs whose next offset is out of range, because its record was deleted, or records were lost.
-// `OffsetGap` decides between these causes, by the first and the last offset of the partition.
+// `OffsetGap` decides between these causes, by the watermarks of the partition: its first offset and its end.
 extension SenderLoop {
-    /// Asks for the first and the last offset of a partition whose next offset is out of range.
-    func askForEnds(of partition: TopicPartition) {
-        partitionsOutOfRange[consumer.submit(.watermarks([partition]))] = partition
+    /// Asks for the first offset and the end of a partition whose next offset is out of range.
+    func askForWatermarks(of partition: TopicPartition) {
+        partitionsOutOfRange.add([partition], at: loop.now)
+        queryWatermarks()
     }
 
-    /// Continues a partition whose next offset is out of range, unless records were lost.
-    func endsAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
-        guard let partition = partitionsOutOfRange.removeValue(forKey: id),
-            let topic = topics[partition.topic]
-        else {
-            return
+    /// Submits the queries that are due. A failed one is due again after a pause.
+    func queryWatermarks() {
+        partitionsOutOfRange.submitDueQuery(at: loop.now, with: consumer.submit)
+    }
+
+    /// Continues the partitions whose next offset is out of range, unless records were lost.
+    func watermarksAnswered(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
+        if case .failed(let partitions, let error) = answer,
+            partitions.contains(where: partitionsOutOfRange.contains)
+        {
+            log.warning(
+                "a partition of jobs cannot be asked for its ends now; trying again", .field("error", error))
         }
-        guard case .watermarks(let watermarks) = answer, let ends = watermarks[partition] else {
-            return askForEnds(of: partition)
+        for found in partitionsOutOfRange.handle(answer, to: id, at: loop.now) {
+            continueReading(found.partition, between: found.watermarks)
         }
-        guard let position = plan.position(of: topic, lane: partition.partition) else { return }
-        // The partition began at 0 without a committed offset, and its first record lies behind that.
+    }
+
+    private func continueReading(_ partition: TopicPartition, between ends: Watermarks) {
+        guard let topic = topics[partition.topic],
+            let position = plan.position(of: topic, lane: partition.partition)
+        else { return }
+        // The partition began at 0 without a committed offset, and its first record lies after that.
         if partitionsWithoutOffset.remove(partition) != nil {
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            plan.recordsAreGone(below: ends.low, of: topic, lane: partition.partition)
             return restartReading()
         }
         let gap = OffsetGap(partition: partition, committed: position, watermarks: ends)
         switch gap.assessment(for: topic.topic) {
         case .inRange: restartReading()
         case .transactionMarker:
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            plan.recordsAreGone(below: ends.low, of: topic, lane: partition.partition)
             restartReading()
         case .expired:
             log.error(
                 "jobs expired before they were read; the partition continues behind them: find out why the senders stood still",
                 .field("partition", partition.description), .field("from", position), .field("to", ends.low))
             consumer.countSkippedOffsets(gap.missingCount)
-            plan.skipped(to: ends.low, of: topic, lane: partition.partition)
+            plan.recordsAreGone(below: ends.low, of: topic, lane: partition.partition)
             restartReading()
         case .recordsLost, .logIsShorter:
             unreadablePartitions.append(gap.description)

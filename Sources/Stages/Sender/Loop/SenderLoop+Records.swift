@@ -19,12 +19,12 @@ extension SenderLoop {
                 time = self.time
             },
             stored: { tag, offset in
-                if TakeoverMarkers.isTagOfMarker(tag) { return storedMarkers.append((tag, offset)) }
+                if TakeoverMarkers.isMarkerTag(tag) { return storedMarkers.append((tag, offset)) }
                 plan.stored(tag, offset: offset, at: time)
             },
             failed: { tag in
-                if TakeoverMarkers.isTagOfMarker(tag) { return failedMarkers.append(tag) }
-                plan.writeFailed(tag)
+                if TakeoverMarkers.isMarkerTag(tag) { return failedMarkers.append(tag) }
+                plan.writeFailed(tag, at: time)
             })
         for (tag, offset) in storedMarkers { markerIsStored(tag, at: offset) }
         for tag in failedMarkers { markerHasFailed(tag) }
@@ -47,7 +47,7 @@ extension SenderLoop {
         }
         guard !refusedRecords.isEmpty, now >= nextRefusedRetry else { return }
         nextRefusedRetry = now.advanced(byMilliseconds: Self.refusedRetryMilliseconds)
-        for id in refusedRecords { plan.writeFailed(id) }
+        for id in refusedRecords { plan.writeFailed(id, at: time) }
         refusedRecords = []
     }
 
@@ -57,8 +57,8 @@ extension SenderLoop {
         try writer.replaceProducer()
         wakeups?.deliveries = WakeupSignal(of: writer.descriptor, for: self)
         try wakeups?.deliveries.register(on: loop)
-        plan.allWritesFailed()
-        markers.markAllFailed()
+        plan.allWritesFailed(at: time)
+        markers.noteAllFailed()
     }
 
     // MARK: Takeover markers
@@ -71,14 +71,14 @@ extension SenderLoop {
     }
 
     private func markerIsStored(_ tag: UInt64, at offset: Int64?) {
-        guard let lane = markers.markStored(tag, at: offset), let offset else { return }
-        plan.takeoverMarkerIsStored(lane: lane, at: offset)
-        receipts.begin(lane: lane, markerAt: offset)
+        guard let marker = markers.noteStored(tag, at: offset) else { return }
+        plan.takeoverMarkerIsStored(lane: marker.lane, at: marker.offset)
+        receipts.begin(lane: marker.lane, markerAt: marker.offset)
         wakeups?.receipts.raise()
     }
 
     private func markerHasFailed(_ tag: UInt64) {
-        guard let lane = markers.markFailed(tag, at: loop.now) else { return }
+        guard let lane = markers.noteFailed(tag, at: loop.now) else { return }
         log.warning(
             "the marker of a takeover cannot be written to receipts now; the lane waits",
             .field("lane", lane))

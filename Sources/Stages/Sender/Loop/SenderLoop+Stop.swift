@@ -24,7 +24,7 @@ extension SenderLoop {
         } else {
             plan.revoked(
                 by: min(deadline, loop.now.advanced(byMilliseconds: Self.drainMilliseconds)), at: time)
-            requestTurn()
+            requestStep()
         }
     }
 

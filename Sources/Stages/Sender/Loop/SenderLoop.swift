@@ -13,10 +13,10 @@ internal import Topics
 /// `superseded`, the producer and the connections to APNs. It reports events to the plan and carries out the plan's
 /// actions. All runs on the thread of the loop: no push crosses a thread.
 ///
-/// In a turn it polls the queues of Kafka's library that have something new, runs the plan, and carries out its
+/// In a step it polls the queues of Kafka's library that have something new, runs the plan, and carries out its
 /// actions. It waits for an answer of the cluster only while lanes come or go.
 final class SenderLoop: IterationHook {
-    /// Name of the consumer group, behind the prefix of the topics.
+    /// Name of the consumer group, after the prefix of the topics.
     static let group = "sender"
     /// Longest time between two polls of the member. The lease can be this old.
     private static let pollMilliseconds = 250
@@ -46,12 +46,12 @@ final class SenderLoop: IterationHook {
 
     /// Access is unchecked because only one thread uses it, and calls from the plan do not come back to it.
     @safe @exclusivity(unchecked) var plan: DeliveryPlan
-    /// Actions without content. It takes turns with the plan's, so that neither allocates memory again.
+    /// Actions without content. They are exchanged with the plan's, so that neither allocates memory again.
     private var spareActions = DeliveryActions()
 
-    // MARK: Turns
+    // MARK: Steps
 
-    private var isTurnScheduled = false
+    private var isStepScheduled = false
     var timer: LoopTimer?
     /// Signals of the queues of jobs, receipts and superseded versions, and of the producer; nil before `begin`.
     var wakeups: WakeupSignals?
@@ -105,8 +105,8 @@ final class SenderLoop: IterationHook {
 
     /// Partitions that began without a committed offset.
     var partitionsWithoutOffset: Set<TopicPartition> = []
-    /// Partitions whose offset is out of range, by the query for their ends.
-    var partitionsOutOfRange: [OffsetQueryID: TopicPartition] = [:]
+    /// Partitions whose offset is out of range, until their watermarks are known.
+    var partitionsOutOfRange = AwaitedWatermarks()
     /// Partitions that cannot be read, as text.
     var unreadablePartitions: [String] = []
 
@@ -155,7 +155,7 @@ final class SenderLoop: IterationHook {
         client = APNsClient(provider: provider, on: loop, receiver: receiver)
         // Neither reference is weak, because a weak reference makes every other reference to the object
         // slower.
-        timer = LoopTimer(on: loop) { [unowned self] in requestTurn() }
+        timer = LoopTimer(on: loop) { [unowned self] in requestStep() }
         receiver.sender = self
     }
 
@@ -170,22 +170,22 @@ final class SenderLoop: IterationHook {
         let wakeups = WakeupSignals(of: self)
         for signal in wakeups.all { try signal.register(on: loop) }
         self.wakeups = wakeups
-        requestTurn()
+        requestStep()
     }
 
-    // MARK: Turns
+    // MARK: Steps
 
-    /// Asks for a turn at the end of the loop's iteration.
-    func requestTurn() {
-        guard !isTurnScheduled else { return }
-        isTurnScheduled = true
+    /// Asks for a step at the end of the loop's iteration.
+    func requestStep() {
+        guard !isStepScheduled else { return }
+        isStepScheduled = true
         loop.callAtEndOfIteration(self)
     }
 
     var time: CurrentTime { shared.time(at: loop.now) }
 
     func iterationWillEnd() {
-        isTurnScheduled = false
+        isStepScheduled = false
         guard !hasEnded else { return }
         let startTime = Instant.now()
         do {
@@ -222,11 +222,11 @@ final class SenderLoop: IterationHook {
             let hasMore = try receipts.poll(
                 receipt: { plan.receiptWasRead($0, lane: $1) },
                 marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
-                end: { plan.receiptsWereRead(lane: $0, until: $1, at: time) })
+                end: { plan.receiptReadEnded(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
         if wakeups.deliveries.take() || pollsAll { try reportDeliveries() }
-        try turn()
+        try runStep()
         if time.now >= nextReport {
             nextReport = time.now.advanced(byMilliseconds: Self.reportMilliseconds)
             reportState()
@@ -234,9 +234,9 @@ final class SenderLoop: IterationHook {
     }
 
     /// Runs the plan and carries out its actions.
-    func turn() throws {
+    func runStep() throws {
         plan.leased(until: leaseEnd)
-        plan.turn(at: time) { sheet, isSuspect in availability(of: sheet, isSuspect: isSuspect) }
+        plan.step(at: time) { sheet, isSuspect in availability(of: sheet, isSuspect: isSuspect) }
         try carryOut()
     }
 
@@ -248,13 +248,13 @@ final class SenderLoop: IterationHook {
             byMilliseconds: settings.sessionMilliseconds - Consumer.sessionMarginMilliseconds)
     }
 
-    /// Polls the queue of jobs in the next turn.
+    /// Polls the queue of jobs in the next step.
     func expectMoreJobs() { wakeups?.jobs.raise() }
 
-    /// Sets the timer for the next turn.
+    /// Sets the timer for the next step.
     func setTimer() {
         var next = nextPoll
-        if let due = plan.nextTurn() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
+        if let due = plan.nextStep() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
         timer?.schedule(at: next)
     }
 
@@ -275,11 +275,11 @@ final class SenderLoop: IterationHook {
         if !actions.withdrawals.isEmpty { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
         for token in actions.provenTokens { report(token) }
-        for read in actions.reads {
+        for read in actions.receiptReads {
             receipts.read(lane: read.lane, from: read.from)
             markers.request(inLane: read.lane)
         }
-        if !actions.reads.isEmpty { writeMarkers() }
+        if !actions.receiptReads.isEmpty { writeMarkers() }
         if !actions.pauses.isEmpty { pause(actions.pauses) }
         if !actions.resumes.isEmpty { resume(actions.resumes) }
         for event in actions.events { report(event) }

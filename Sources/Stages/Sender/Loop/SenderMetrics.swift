@@ -41,7 +41,7 @@ struct SenderMetrics {
         pushed = SendAge(metrics: metrics, step: .pushed)
         batchSeconds = metrics.histogram(
             "flotilla_sender_batch_seconds",
-            help: "one turn of a loop: sheets taken, pushes sent, records written")
+            help: "one step of a loop: sheets taken, pushes sent, records written")
         inFlight = metrics.gauge(
             "flotilla_sender_in_flight",
             help: "taken permits: pushes whose outcome is not stored yet")

@@ -4,6 +4,7 @@ internal import JSON
 internal import Jobs
 internal import Kafka
 internal import RecordFormat
+internal import StageSupport
 internal import Telemetry
 internal import Topics
 
@@ -62,7 +63,7 @@ final class SenderWriter {
 
     // MARK: Records
 
-    /// Writes a record behind those that wait for room in the producer's queue.
+    /// Writes a record after those that wait for room in the producer's queue.
     func write(_ write: RecordToWrite, id: UInt64) {
         // A record that is written again was counted before.
         if !write.isRepeated { metrics.count(write) }
@@ -112,7 +113,7 @@ final class SenderWriter {
             id: id)
     }
 
-    /// Sends a malformed record to the dead letters as it is, with the headers of a dead letter behind its own.
+    /// Sends a malformed record to the dead letters as it is, with the headers of a dead letter after its own.
     private func sendDeadLetter(of record: MalformedSheet, _ write: RecordToWrite, id: UInt64) -> Bool {
         var headers = RecordHeaders(capacity: record.headers.count + Self.deadLetterHeadersMax)
         for header in record.headers { headers.add(named: header.name.span, value: header.value?.span) }
@@ -223,14 +224,5 @@ final class SenderWriter {
     /// Waits until all records are delivered, or the limit is over.
     func flush(withinMilliseconds limit: Int) {
         _ = producer.flush(withinMilliseconds: limit, into: &deliveries)
-    }
-}
-
-extension RecordHeaders {
-    fileprivate mutating func add(_ deadLetter: DeadLetter) {
-        for (name, value) in deadLetter.headers {
-            let (name, value) = (Array(name.rawValue.utf8), Array(value.utf8))
-            add(named: name.span, value: value.span)
-        }
     }
 }

@@ -1,8 +1,8 @@
 internal import Kafka
 internal import Lifecycle
 
-/// A signal that a queue of the Kafka library may have records. Without it each turn would poll each queue, which costs
-/// as much as the pushes of a small turn.
+/// A signal that a queue of the Kafka library may have records. Without it each step would poll each queue, which costs
+/// as much as the pushes of a small step.
 final class WakeupSignal: EventHandler {
     private let descriptor: Int32
     private(set) var isRaised = true
@@ -21,10 +21,10 @@ final class WakeupSignal: EventHandler {
         sender = nil
     }
 
-    /// Notes that the queue may have more records, and asks for a turn.
+    /// Notes that the queue may have more records, and asks for a step.
     func raise() {
         isRaised = true
-        sender?.requestTurn()
+        sender?.requestStep()
     }
 
     /// Returns whether the signal was raised, and lowers it.

@@ -25,7 +25,7 @@ enum DeadTokenRule {
         if let accepted = history.millisecondsSinceAccepted, accepted < answersSinceMilliseconds {
             return .rejected(isDead: true)
         }
-        // Near its deadline a job waits in the shorter tier each time, until it has no attempts left.
+        // Near its deadline a job waits in the shorter tier each time, until it has no tries left.
         let hasNoLongerTier = tier == .minutes2 || history.tries >= head.triesMax
         return hasNoLongerTier ? .rejected(isDead: false) : .retryInTier(.minutes2, countsAsTry: true)
     }

@@ -12,6 +12,11 @@ enum LineOutcome: Sendable, Hashable {
     /// The intent of a start is withdrawn, and the next owner of the lane takes over the job.
     case released
 
+    /// Returns the end of a job that must not be sent any more.
+    static func stale(_ staleness: Staleness) -> LineOutcome {
+        .final(.superseded, status: nil, reason: staleness.rawValue)
+    }
+
     /// Returns the move of a line to a tier that does not count as a try. Its tries so far go with it.
     static func move(of line: Int, on sheet: Sheet, to tier: LaterTier, reason: String?) -> LineOutcome {
         .retryInTier(tier, tries: sheet.tries(of: line), status: nil, reason: reason)

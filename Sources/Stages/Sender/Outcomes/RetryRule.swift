@@ -22,8 +22,10 @@ enum RetryDecision: Sendable, Hashable {
 struct PushHistory: Sendable, Hashable {
     /// Number of pushes that count as tries, including this one.
     var tries: Int
-    /// Number of times that the job was tried again in this process.
-    var repeats = 0
+    /// Those of them in this process.
+    var triesHere = 0
+    /// Number of pauses after which the job was pushed again in this process.
+    var pausesHere = 0
     /// The tier in which the job waited after a refusal of its token. Nil if the job did not wait in a tier, or waited
     /// for another reason.
     var tierAfterRefusal: LaterTier?
@@ -35,16 +37,17 @@ struct PushHistory: Sendable, Hashable {
 /// The rule that decides after the end of a push whether the job is tried again, and when.
 ///
 /// A try is a push that may have arrived. A job has a limited number of tries. A retry in this process holds up the
-/// offset of the partition, so a push that may have arrived is retried here only once, and then from a tier. A push that
-/// APNs did not process is retried here without a limit, because it usually leaves by another connection. If it holds up
-/// the offset for too long, its sheet moves to a tier (`SheetEviction`).
+/// offset of the partition. So after an unknown end, or with an unusable connection, a job is retried here only once,
+/// and then from a tier. A push that APNs did not process is retried here without a limit, because it usually leaves by
+/// another connection. If it holds up the offset for too long, its sheet moves to a tier (`SheetEviction`).
 enum RetryRule {
-    /// The pauses before the first, second and every later retry in this process of a push that APNs did not process.
+    /// The pauses before a job is pushed again in this process that APNs did not process: the first, the second, and
+    /// every later pause of the job.
     private static let pausesMilliseconds = [100, 300, 1_000]
-    /// The pause before the retry in this process of a push that may have arrived.
+    /// The pause before a push that may have arrived is retried in this process.
     private static let pauseAfterUnknownMilliseconds = 300
-    /// A push that may have arrived is tried again this often in this process. After that the job moves to a tier.
-    private static let retriesHereMax = 1
+    /// Limit of tries in this process. After that the job moves to a tier.
+    private static let triesHereMax = 2
     /// After trouble of APNs a job waits in the short tier up to this number of tries, then in the long one.
     private static let triesInShortTierMax = 2
 
@@ -55,29 +58,31 @@ enum RetryRule {
         switch answer.end {
         // The push never left, so it may leave at once.
         case .withdrawn: .retryHere(afterMilliseconds: 0)
+        // A person has to install the key.
         case .notProcessed(.noProviderKey): .retryInTier(.minutes2, countsAsTry: false)
-        // The request was overdue already, so the shortest pause is enough.
+        // The job has waited for a connection until its deadline, so only the shortest pause follows.
         case .notProcessed(.overdue): .retryHere(afterMilliseconds: pausesMilliseconds[0])
-        case .notProcessed: .retryHere(afterMilliseconds: pause(afterRetries: history.repeats))
+        case .notProcessed: .retryHere(afterMilliseconds: pauseMilliseconds(after: history.pausesHere))
         case .unknown: decisionAfterUnknown(of: head, history: history)
         case .answered: decision(afterResponse: answer, of: head, history: history)
         }
     }
 
-    private static func pause(afterRetries retries: Int) -> Int {
-        pausesMilliseconds[min(retries, pausesMilliseconds.count - 1)]
+    private static func pauseMilliseconds(after earlierPauses: Int) -> Int {
+        pausesMilliseconds[min(earlierPauses, pausesMilliseconds.count - 1)]
     }
 
     private static func decisionAfterUnknown(of head: SheetHead, history: PushHistory) -> RetryDecision {
         let mustNotRepeat = head.event == .start && head.unknownStartPolicy == .skip
-        return mustNotRepeat ? .unknown : retryOnceHere(of: head, history: history)
+        return mustNotRepeat ? .unknown : retryHereOrInShortTier(of: head, history: history)
     }
 
     private static func decision(
         afterResponse answer: PushAnswer, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {
         switch answer.disposition {
-        case nil, .requestFaulty: return .deadLetter(code: "request_faulty")
+        case nil: preconditionFailure("an answered push has a disposition")
+        case .requestFaulty: return .deadLetter(code: "request_faulty")
         case .accepted: return .accepted
         case .tokenGone: return DeadTokenRule.decision(isTokenGone: true, for: head, history: history)
         case .tokenSuspect: return DeadTokenRule.decision(isTokenGone: false, for: head, history: history)
@@ -85,27 +90,28 @@ enum RetryRule {
         case .channelGone, .channelLimit: return .deadLetter(code: "channel_gone")
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             return .retryInTier(.minutes2, countsAsTry: false)
-        case .connectionUnusable: return retryOnceHere(of: head, history: history)
+        case .connectionUnusable: return retryHereOrInShortTier(of: head, history: history)
         case .tokenThrottled, .serverTrouble:
             let shortWaitSeconds = LaterTier.seconds5.waitMilliseconds / 1000
             let mustWaitLonger = (answer.retryAfterSeconds ?? 0) > shortWaitSeconds
             let isLong = history.tries > triesInShortTierMax || mustWaitLonger
-            return retry(of: head, in: isLong ? .minutes2 : .seconds5, history: history)
+            return retryInTier(isLong ? .minutes2 : .seconds5, of: head, history: history)
         }
     }
 
     /// Tries the job again in this process once, and after that from the short tier.
-    private static func retryOnceHere(of head: SheetHead, history: PushHistory) -> RetryDecision {
-        guard history.repeats < retriesHereMax, history.tries < head.triesMax else {
-            return retry(of: head, in: .seconds5, history: history)
+    private static func retryHereOrInShortTier(of head: SheetHead, history: PushHistory) -> RetryDecision {
+        guard history.triesHere < triesHereMax, history.tries < head.triesMax else {
+            return retryInTier(.seconds5, of: head, history: history)
         }
         return .retryHere(afterMilliseconds: pauseAfterUnknownMilliseconds)
     }
 
     /// Tries the job again from a tier, unless it has used up its tries.
-    private static func retry(
-        of head: SheetHead, in tier: LaterTier, history: PushHistory
+    private static func retryInTier(
+        _ tier: LaterTier, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {
+        // "Attempts" in this code are tries. The name of the code stays, because programs read it.
         history.tries >= head.triesMax
             ? .deadLetter(code: "attempts_exhausted") : .retryInTier(tier, countsAsTry: true)
     }

@@ -78,7 +78,7 @@ package struct DeliveryActions {
     package var writes: [(id: UInt64, write: RecordToWrite)] = []
     package var deadTokens: [DeadToken] = []
     package var provenTokens: [ProvenToken] = []
-    package var reads: [ReceiptRead] = []
+    package var receiptReads: [ReceiptRead] = []
     package var pauses: [PartitionPause] = []
     package var resumes: [PartitionResume] = []
     /// Offsets to commit together. The plan waits for the answer before it commits more, except for the
@@ -98,7 +98,7 @@ package struct DeliveryActions {
     var hasAny: Bool {
         !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty
             || !deadTokens.isEmpty || !provenTokens.isEmpty
-            || !reads.isEmpty || !pauses.isEmpty || !resumes.isEmpty
+            || !receiptReads.isEmpty || !pauses.isEmpty || !resumes.isEmpty
             || !commits.isEmpty || isLastCommit || isReleased || !events.isEmpty
     }
 
@@ -109,7 +109,7 @@ package struct DeliveryActions {
         writes.removeAll(keepingCapacity: true)
         deadTokens.removeAll(keepingCapacity: true)
         provenTokens.removeAll(keepingCapacity: true)
-        reads.removeAll(keepingCapacity: true)
+        receiptReads.removeAll(keepingCapacity: true)
         pauses.removeAll(keepingCapacity: true)
         resumes.removeAll(keepingCapacity: true)
         commits.removeAll(keepingCapacity: true)

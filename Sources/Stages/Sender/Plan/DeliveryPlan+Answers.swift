@@ -11,10 +11,10 @@ extension DeliveryPlan {
         guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
         pushEnded(sheet, line: line)
         sheet.app.noteAnswer(at: time.now)
-        sheet.app.breaker.countAccepted(1, at: time.now)
+        sheet.app.noteAccepted(at: time.now)
         if sheet.states[line].isSuspect { suspects.noteAccepted(sheet.subjects[line]) }
         if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
-        if sheet.states[line].isProbe { endProbe(sheet, line: line, isMended: true) }
+        endProbe(sheet, line: line, as: .passed)
         accept(sheet, line: line)
     }
 
@@ -30,11 +30,10 @@ extension DeliveryPlan {
         }
         pushEnded(sheet, line: line)
         if answer.end == .answered { sheet.app.noteAnswer(at: time.now) }
-        if answer.end.mayHaveArrived { sheet.countTry(line) }
         // The breaker comes first. If this refusal opens it, the refusal says nothing about the token.
         updateBreaker(with: answer, to: sheet, line: line)
         let decision = RetryRule.decision(
-            after: answer, of: sheet.head, history: history(of: sheet, line: line))
+            after: answer, of: sheet.head, history: history(of: sheet, line: line, endingAs: answer.end))
         carryOut(decision, on: sheet, line: line, after: answer)
     }
 
@@ -43,11 +42,11 @@ extension DeliveryPlan {
         self.time = time
         guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
         pushEnded(sheet, line: line)
-        endProbe(sheet, line: line, isMended: false)
+        endProbe(sheet, line: line, as: .inconclusive)
         decide(sheet, line: line, as: .deadLetter(code: code, status: nil, reason: nil))
     }
 
-    /// Notes that a push is no longer under way.
+    /// Notes that a push is no longer under way. It comes before `noteAnswer`, which reads the count.
     private mutating func pushEnded(_ sheet: Sheet, line: Int) {
         sheet.lane.pushesInFlight -= 1
         sheet.app.pushesInFlight -= 1
@@ -55,24 +54,26 @@ extension DeliveryPlan {
         if !sheet.needsLedger { claims.freeSubject(sheet, line: line) }
     }
 
-    /// Returns the facts that decide beside the answer.
-    private func history(of sheet: Sheet, line: Int) -> PushHistory {
+    /// Returns the facts that decide beside the answer. The tries include the push that has ended.
+    private func history(of sheet: Sheet, line: Int, endingAs end: PushEnd) -> PushHistory {
         let state = sheet.states[line]
-        let breaker = sheet.app.breaker
+        let newTries = end.mayHaveArrived ? 1 : 0
         return PushHistory(
-            tries: sheet.tries(of: line), repeats: Int(state.repeats),
-            tierAfterRefusal: sheet.tierAfterRefusal, isBreakerOpen: breaker.isOpen,
-            millisecondsSinceAccepted: breaker.millisecondsSinceAccepted(at: time.now))
+            tries: sheet.tries(of: line) + newTries, triesHere: Int(state.tries) + newTries,
+            pausesHere: Int(state.pausesHere), tierAfterRefusal: sheet.tierAfterRefusal,
+            isBreakerOpen: sheet.app.breaker.isOpen,
+            millisecondsSinceAccepted: sheet.app.millisecondsSinceAccepted(at: time.now))
     }
 
     // MARK: Decisions
 
-    /// Carries out the decision about a job whose push has ended.
+    /// Carries out the decision about a job whose push has ended. A try is counted only if the job goes on.
     private mutating func carryOut(
         _ decision: RetryDecision, on sheet: Sheet, line: Int, after answer: PushAnswer
     ) {
         let (status, reason) = (answer.status, answer.reasonCode)
         switch decision {
+        // `accepted` handles all acceptances that are not late.
         case .accepted: accept(sheet, line: line)
         case .rejected(let isDead):
             if isDead { reportDeadToken(sheet, line: line, after: answer) }
@@ -81,11 +82,17 @@ extension DeliveryPlan {
             decide(sheet, line: line, as: .deadLetter(code: code, status: status, reason: reason))
         case .unknown: decide(sheet, line: line, as: .final(.unknown, status: nil, reason: reason))
         case .retryHere(let milliseconds):
-            if leaveToNextOwner(sheet, line: line) { return }
-            retryHere(sheet, line: line, afterMilliseconds: milliseconds, after: answer)
-        case .retryInTier(let tier, let isTry):
-            if leaveToNextOwner(sheet, line: line) { return }
-            retry(sheet, line: line, in: tier, countsAsTry: isTry, after: answer)
+            if sheet.lane.isLeaving { return leaveToNextOwner(sheet, line: line) }
+            if answer.end.mayHaveArrived { sheet.countTry(line) }
+            if eviction.mustMakeRoom(sheet, memory: sheets.memory) {
+                let tier = eviction.tier(for: sheet, at: time.now)
+                return retryInTier(sheet, line: line, in: tier, after: answer)
+            }
+            retryHere(sheet, line: line, afterMilliseconds: milliseconds)
+        case .retryInTier(let tier, let countsAsTry):
+            if sheet.lane.isLeaving { return leaveToNextOwner(sheet, line: line) }
+            if countsAsTry { sheet.countTry(line) }
+            retryInTier(sheet, line: line, in: tier, after: answer)
         }
     }
 
@@ -95,57 +102,41 @@ extension DeliveryPlan {
                 sheet: sheet, line: line, reason: answer.reasonCode ?? "", invalidatedAt: answer.timestamp))
     }
 
-    /// Leaves a failed push to the next owner of the lane if the lane is being given up. Returns whether it is.
-    private mutating func leaveToNextOwner(_ sheet: Sheet, line: Int) -> Bool {
-        guard sheet.lane.isLeaving else { return false }
-        abandon(sheet, line: line)
-        removeIfDone(sheet)
-        return true
-    }
-
-    /// Tries the line again in this process, or in a tier if its sheet has to make room for other apps.
-    private mutating func retryHere(
-        _ sheet: Sheet, line: Int, afterMilliseconds milliseconds: Int, after answer: PushAnswer
-    ) {
-        if eviction.mustMakeRoom(sheet, memory: sheets.memory) {
-            let tier = eviction.tier(for: sheet, at: time.now)
-            return retry(sheet, line: line, in: tier, countsAsTry: answer.end.mayHaveArrived, after: answer)
-        }
-        // A line that may have arrived keeps its permit, because its push may still become a duplicate.
-        let hasSurelyNotArrived = !answer.end.mayHaveArrived && sheet.states[line].tries == 0
+    /// Tries the line again in this process, at once or after a pause.
+    private mutating func retryHere(_ sheet: Sheet, line: Int, afterMilliseconds milliseconds: Int) {
+        // A line that may have arrived keeps its permit, because its push may still become a duplicate. So does a start
+        // with an intent, which counts until an outcome is stored.
+        let hasSurelyNotArrived = sheet.states[line].tries == 0
         if hasSurelyNotArrived, sheet.states[line].reservation == .permit {
             claims.giveBackPermit(sheet, line: line)
         }
         if milliseconds == 0 { return sheet.app.requeue(QueuedLine(sheet: sheet, line: line)) }
         sheet.move(line, on: .backedOff)
-        sheet.countRepeat(line)
+        sheet.countPause(line)
         queues.backOff(sheet, line: line, until: time.now.advanced(byMilliseconds: milliseconds))
     }
 
-    /// Moves the line to a tier, unless it is stale or expires before the tier's wait ends.
-    private mutating func retry(
-        _ sheet: Sheet, line: Int, in tier: LaterTier, countsAsTry: Bool, after answer: PushAnswer
+    /// Moves the line to a tier, or to a shorter one if the deadline comes before the tier's wait ends. A line that is
+    /// stale, or has no time left for any tier, ends.
+    private mutating func retryInTier(
+        _ sheet: Sheet, line: Int, in tier: LaterTier, after answer: PushAnswer
     ) {
         if let staleness = versions.staleness(of: sheet) {
-            return decide(
-                sheet, line: line, as: .final(.superseded, status: nil, reason: staleness.rawValue))
+            return decide(sheet, line: line, as: .stale(staleness))
         }
-        guard let tier = tier.longest(before: sheet.head.deadline, at: time) else {
+        guard let tier = tier.shortenedToEnd(before: sheet.head.deadline, at: time) else {
             return decide(
                 sheet, line: line, as: .final(.expired, status: answer.status, reason: answer.reasonCode))
         }
-        // If the move does not count as a try, the try of this push is subtracted, if it was counted.
-        let wasCounted = answer.end.mayHaveArrived
-        let uncountedTries = !countsAsTry && wasCounted ? 1 : 0
-        let tries = sheet.tries(of: line) - uncountedTries
         decide(
             sheet, line: line,
-            as: .retryInTier(tier, tries: tries, status: answer.status, reason: answer.reasonCode))
+            as: .retryInTier(
+                tier, tries: sheet.tries(of: line), status: answer.status, reason: answer.reasonCode))
     }
 }
 
 extension PushEnd {
-    /// Whether a part of the request may have reached APNs. Such a push counts as a try.
+    /// Whether APNs received the push, or may have. Such a push counts as a try.
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .answered, .unknown: true

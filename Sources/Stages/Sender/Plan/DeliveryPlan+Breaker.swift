@@ -11,7 +11,7 @@ extension DeliveryPlan {
         let app = sheet.app
         let reason = answer.reasonCode ?? ""
         var isOpened = false
-        var isMended = false
+        var probeResult = Breaker.ProbeResult.failed
         switch answer.disposition {
         case .tokenSuspect:
             suspects.noteRefused(sheet.subjects[line])
@@ -22,42 +22,36 @@ extension DeliveryPlan {
             isOpened = app.breaker.countMisconfigured(because: reason, at: time.now)
         case nil:
             // APNs did not answer.
-            if answer.end == .notProcessed(.noProviderKey) {
+            switch answer.end {
+            case .notProcessed(.noProviderKey):
                 isOpened = app.breaker.countMisconfigured(because: reason, at: time.now)
+            case .notProcessed, .withdrawn: probeResult = .inconclusive
+            case .unknown, .answered: break
             }
         case .accepted:
             // The late answer describes an earlier time, so it does not count in the breaker's window.
-            isMended = true
+            probeResult = .passed
             suspects.noteAccepted(sheet.subjects[line])
             if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
         case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
-            app.breaker.countOtherAnswer(at: time.now)
+            app.breaker.countGoodAnswer(at: time.now)
             // For this answer APNs knew the token and the topic, so the app's settings are right.
-            isMended = answer.disposition == .tokenGone
+            if answer.disposition == .tokenGone { probeResult = .passed }
         }
         if isOpened { actions.events.append(.breakerOpened(app.name, reason: reason)) }
-        endProbe(sheet, line: line, isMended: isMended)
+        endProbe(sheet, line: line, as: probeResult)
     }
 
     // MARK: Probes
 
-    /// Ends the probe if the line is it. Its answer may close the breaker.
-    ///
-    /// - Parameter isMended: whether the answer shows that the app's settings are right.
-    mutating func endProbe(_ sheet: Sheet, line: Int, isMended: Bool) {
+    /// Ends the probe if the line is it. The result may close the breaker.
+    mutating func endProbe(_ sheet: Sheet, line: Int, as result: Breaker.ProbeResult) {
         guard sheet.states[line].isProbe else { return }
         sheet.setProbe(false, for: line)
-        if sheet.app.breaker.endProbe(isMended: isMended, at: time.now) {
+        if sheet.app.breaker.endProbe(as: result, at: time.now) {
             actions.events.append(.breakerClosed(sheet.app.name))
         }
-    }
-
-    /// Ends a probe that shows nothing: its push did not leave, or APNs refused an unproven token. The next line may
-    /// probe.
-    mutating func giveUpProbe(_ sheet: Sheet, line: Int) {
-        sheet.setProbe(false, for: line)
-        sheet.app.breaker.giveUpProbe()
     }
 
     // MARK: Unproven tokens
@@ -65,7 +59,7 @@ extension DeliveryPlan {
     /// Whether APNs has accepted the line's token before, as far as the sheet and this process know.
     func isProven(_ sheet: Sheet, line: Int) -> Bool {
         !sheet.states[line].isUnproven
-            || reportedTokens.contains(sheet.tokenFingerprint(of: line, seed: seed))
+            || provenTokens.contains(sheet.tokenFingerprint(of: line, seed: seed))
     }
 
     /// Handles the acceptance of an unproven token. Reports the token as proven, unless it was reported before, or too
@@ -74,8 +68,8 @@ extension DeliveryPlan {
         sheet.app.unproven.accepted(at: time.now)
         guard sheet.app.unproven.mayReport, !sheet.head.isBroadcast else { return }
         let token = sheet.tokenFingerprint(of: line, seed: seed)
-        guard !reportedTokens.contains(token) else { return }
-        reportedTokens.insert(token)
+        guard !provenTokens.contains(token) else { return }
+        provenTokens.insert(token)
         sheet.app.unproven.countReport()
         actions.provenTokens.append(DeliveryActions.ProvenToken(sheet: sheet, line: line))
     }
@@ -85,6 +79,6 @@ extension DeliveryPlan {
         if sheet.app.unproven.refused(at: time.now) {
             actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason))
         }
-        if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
+        endProbe(sheet, line: line, as: .inconclusive)
     }
 }

@@ -1,22 +1,24 @@
 internal import Jobs
 internal import Lifecycle
 
-// The dispatch: the choice of the next lines, and the departure of single lines. `DispatchQueues` describes the order.
+// The dispatch: the choice of the next lines, and the departure of single lines. To dispatch a line means to decide
+// whether it leaves now (`LineDecision`), and to carry the decision out. `DispatchQueues` describes the order.
 extension DeliveryPlan {
-    /// Limit of requeued lines that are tried without success before the next sheet has its turn.
+    /// Limit of requeued lines that are dispatched without success before the other lines of the app.
     private static let stuckLinesMax = 16
 
-    /// Sends what the apps may send. The apps take turns, so that no app waits for the backlog of another.
+    /// Dispatches the lines of all apps that may leave now. The apps take turns, so that no app waits for the backlog
+    /// of another.
     mutating func dispatch(by availability: AvailabilityCheck) {
         guard versions.isComplete, lanes.lease.isValid(at: time.now), !queues.apps.isEmpty else { return }
         let isAlone = queues.isOneAppAlone(at: time.now)
         for app in queues.apps { app.forgetCapacity() }
-        var idleApps = 0
-        while idleApps < queues.apps.count {
+        var idleInSuccession = 0
+        while idleInSuccession < queues.apps.count {
             let app = queues.nextApp()
             var turn = AppTurn(permits: claims.availablePermits(for: app, isAlone: isAlone))
-            let hasProgress = app.hasWork && giveTurn(to: app, &turn, by: availability)
-            idleApps = hasProgress ? 0 : idleApps + 1
+            let hasProgress = app.hasWork && runTurn(of: app, &turn, by: availability)
+            idleInSuccession = hasProgress ? 0 : idleInSuccession + 1
         }
     }
 
@@ -28,16 +30,16 @@ extension DeliveryPlan {
         }
     }
 
-    // MARK: Turns
+    // MARK: Turns of apps
 
-    /// Gives a turn to an app. Returns whether a line had its turn.
-    private mutating func giveTurn(
-        to app: AppQueues, _ turn: inout AppTurn, by availability: AvailabilityCheck
+    /// Runs the turn of an app. Returns whether anything moved, so that another turn makes sense.
+    private mutating func runTurn(
+        of app: AppQueues, _ turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
         app.lastUsed = time.now
         var hasProgress = false
         while turn.lines < AppQueues.turnLinesMax {
-            let lineCount = giveTurnToNextLines(of: app, in: &turn, by: availability)
+            let lineCount = dispatchNextLines(of: app, in: &turn, by: availability)
             if lineCount == 0 { break }
             turn.lines += lineCount
             hasProgress = true
@@ -45,96 +47,103 @@ extension DeliveryPlan {
         return hasProgress
     }
 
-    /// Gives a turn to the next lines of an app. The order: lines that take another turn, then one line for the
-    /// suspect connections, then the next sheet.
+    /// Dispatches the next lines of an app. The order: requeued lines, then one line for the suspect connections, then
+    /// lines of the next sheet.
     ///
-    /// - Returns: the number of lines that had their turn; 0 if no line can leave now. A look at a line or sheet
-    ///   that is gone counts as one line.
-    private mutating func giveTurnToNextLines(
+    /// - Returns: the number of lines; 0 if no line can leave now. A line or sheet that has ended in its queue counts
+    ///   as one line.
+    private mutating func dispatchNextLines(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
-        if giveTurnToRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
-        if giveTurnToSuspectLine(of: app, in: &turn, by: availability) { return 1 }
+        if dispatchRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
+        if dispatchSuspectLine(of: app, in: &turn, by: availability) { return 1 }
         guard let (sheet, jobClass) = app.sheets.next else { return 0 }
-        if app.sheets.dequeueIfAtEnd(sheet, of: jobClass) { return 1 }
+        if app.sheets.advanceCursorOrDequeue(sheet, of: jobClass) == .dequeued { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
         case .pushed(let count):
             app.sheets.countPushes(count, of: jobClass)
             return count
         case .sheetChanged: return 1
-        case .needsSingleChecks: break
+        case .needsSingleChecks:
+            return dispatchLineAtCursor(of: sheet, jobClass: jobClass, in: &turn, by: availability)
         }
-        switch giveTurn(to: sheet, line: sheet.cursor, in: &turn, by: availability) {
+    }
+
+    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if it is stuck.
+    private mutating func dispatchLineAtCursor(
+        of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
+    ) -> Int {
+        switch dispatchLine(sheet.cursor, of: sheet, in: &turn, by: availability) {
         case .progress:
-            app.sheets.countPushes(1, of: jobClass)
+            sheet.app.sheets.countPushes(1, of: jobClass)
             return 1
-        case .setAside: return 1
+        case .waitsForSuspectConnections: return 1
         case .stuck: return 0
         }
     }
 
-    /// Returns whether a requeued line had its turn.
-    private mutating func giveTurnToRequeuedLine(
+    /// Dispatches the next requeued line that is not stuck. Returns false if there is none.
+    private mutating func dispatchRequeuedLine(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
-        for _ in 0..<Self.stuckLinesMax {
+        for _ in 0..<min(Self.stuckLinesMax, app.requeuedCount) {
             guard let next = app.takeRequeuedLine() else { return false }
             // The line has ended while it was queued.
             if !next.isQueued { return true }
-            if giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability) != .stuck {
-                return true
-            }
+            if dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) != .stuck { return true }
             // A stuck line must not hold up the others: they may have a permit, or use other connections.
             app.requeue(next)
         }
         return false
     }
 
-    /// Returns whether the queue for the suspect connections moved on.
-    private mutating func giveTurnToSuspectLine(
+    /// Dispatches the next line that waits for the suspect connections. Returns whether the queue moved on.
+    private mutating func dispatchSuspectLine(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
-        // `setAside` sets this time for an empty queue. A line that only comes back has not moved the queue.
         let movedAt = app.suspectsMovedAt
-        guard !turn.areSuspectConnectionsFull, let next = app.takeSuspectLine() else { return false }
+        guard !turn.mustSkipSuspectLines, let next = app.takeSuspectLine() else { return false }
+        // The line has ended while it was queued.
         if !next.isQueued { return true }
-        let result = giveTurn(to: next.sheet, line: next.line, in: &turn, by: availability)
-        if result == .stuck { app.putBackSuspectLine(next) }
-        let hasMoved = result == .progress
-        turn.areSuspectConnectionsFull = !hasMoved
-        app.suspectsMovedAt = hasMoved ? time.now : movedAt
-        return hasMoved
+        switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
+        case .progress:
+            app.suspectsMovedAt = time.now
+            return true
+        case .waitsForSuspectConnections: break
+        case .stuck: app.putBackSuspectLine(next)
+        }
+        // The line is back, so the queue has not moved. If the line was alone, it counted as the first of a new queue.
+        app.suspectsMovedAt = movedAt
+        turn.mustSkipSuspectLines = true
+        return false
     }
 
-    /// Gives a turn to a line: decides about it, and carries the decision out.
-    private mutating func giveTurn(
-        to sheet: Sheet, line: Int, in turn: inout AppTurn, by availability: AvailabilityCheck
-    ) -> LineTurnResult {
+    // MARK: Single lines
+
+    /// Dispatches a line: decides about it, and carries the decision out.
+    private mutating func dispatchLine(
+        _ line: Int, of sheet: Sheet, in turn: inout AppTurn, by availability: AvailabilityCheck
+    ) -> DispatchResult {
         let decision = decision(for: sheet, line: line, permits: turn.permits, by: availability)
         let result = carryOut(decision, on: sheet, line: line, in: &turn)
-        let state = sheet.states[line]
-        // A probe that did not leave lets the next line probe.
-        if state.isProbe, !state.stage.isLeavingOrInFlight { giveUpProbe(sheet, line: line) }
+        // A probe that neither left nor stores its intent lets the next line probe.
+        if !sheet.states[line].stage.isLeavingOrInFlight { endProbe(sheet, line: line, as: .inconclusive) }
         return result
     }
 
-    // MARK: Decisions
-
-    /// Carries out the decision about a line whose turn has come.
     private mutating func carryOut(
         _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
-    ) -> LineTurnResult {
+    ) -> DispatchResult {
         switch decision {
         case .push(let isSuspect, let isProbe):
             if isProbe { beginProbe(sheet, line: line) }
             push(sheet, line: line, isSuspect: isSuspect, in: &turn)
         case .storeIntent(let startsMax, let isSuspect, let isProbe):
+            // The waiting starts are counted separately for the suspect connections.
             sheet.setSuspect(isSuspect, for: line)
-            let count = min(startsMax, turn.permits)
-            guard count > 0 else { return .stuck }
             if isProbe { beginProbe(sheet, line: line) }
-            storeIntents(of: sheet, from: line, atMost: count, in: &turn)
-        case .setAside: return setAside(sheet, line: line)
+            storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permits), in: &turn)
+        case .waitForSuspectConnections: return waitForSuspectConnections(sheet, line: line)
         case .block: claims.block(sheet, line: line)
         case .stuck: return .stuck
         case .skip:
@@ -143,23 +152,23 @@ extension DeliveryPlan {
         case .endLine(let outcome): decide(sheet, line: line, as: outcome)
         case .endSheet(let outcome): decideWaiting(sheet, as: outcome)
         case .moveSheet(let tier, let reason): moveWaiting(sheet, to: tier, reason: reason)
-        case .pauseSheet(let cause):
-            let tier = sheet.app.tierWhilePaused(lane: sheet.lane.number, at: time.now)
-            moveWaiting(sheet, to: tier, reason: cause)
+        case .pauseSheet(let reason):
+            let tier = sheet.app.takeTierWhilePaused(lane: sheet.lane.number, at: time.now)
+            moveWaiting(sheet, to: tier, reason: reason)
         }
         return .progress
     }
 
     /// Lets a line wait for the suspect connections, or in a tier if too many lines wait for them.
-    private mutating func setAside(_ sheet: Sheet, line: Int) -> LineTurnResult {
+    private mutating func waitForSuspectConnections(_ sheet: Sheet, line: Int) -> DispatchResult {
         if sheet.app.isSuspectQueueFull {
             moveSuspectLine(sheet, line: line)
             return .progress
         }
-        // A start with an intent already counts as a waiting start. It waits for the suspect connections from now on.
+        // A start with an intent counts as a waiting start. Its count moves to the suspect connections.
         if sheet.states[line].reservation == .permitAndIntent { sheet.setSuspect(true, for: line) }
-        sheet.app.setAside(QueuedLine(sheet: sheet, line: line), at: time.now)
-        return .setAside
+        sheet.app.queueForSuspectConnections(QueuedLine(sheet: sheet, line: line), at: time.now)
+        return .waitsForSuspectConnections
     }
 
     /// Lets the line probe the app's open breaker.
@@ -172,10 +181,10 @@ extension DeliveryPlan {
     /// Lets the push of a line leave.
     private mutating func push(_ sheet: Sheet, line: Int, isSuspect: Bool, in turn: inout AppTurn) {
         turn.permits -= claims.takePermit(sheet, line: line)
-        sheet.app.useCapacity(1, isSuspect: isSuspect)
         sheet.move(line, on: .pushLeft)
-        sheet.setSuspect(isSuspect, for: line)
         claims.holdSubject(sheet, line: line)
+        sheet.setSuspect(isSuspect, for: line)
+        sheet.app.useCapacity(1, isSuspect: isSuspect)
         notePushesLeft(1, of: sheet)
         actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
@@ -192,32 +201,34 @@ extension DeliveryPlan {
 
     /// Stores the intents of starts in one receipt. The starts leave when it is stored.
     ///
-    /// - Parameter first: a line whose checks are made.
+    /// - Parameter first: the line that `decision` has checked. Lines after it may join its receipt.
     private mutating func storeIntents(
         of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
+        precondition(countMax > 0, "a start without an intent must not hold a permit")
         let state = sheet.states[first]
-        // In these cases each of the other lines would need its own checks.
-        let isAlone = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
-        var remaining = isAlone ? 1 : countMax
+        // The others may not join a probe, because only one push may probe; a suspect line, because they use other
+        // connections; or a requeued line, because they come with their sheet. With a ledger each may have a duplicate.
+        let mustStoreAlone = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
+        var remaining = mustStoreAlone ? 1 : countMax
         var lines = LineSet()
         for line in first..<sheet.lineCount where remaining > 0 {
-            guard line == first || mayStoreIntent(of: sheet, line: line) else { continue }
-            claims.holdSubject(sheet, line: line)
+            guard line == first || mayStoreIntentWithFirst(sheet, line: line) else { continue }
+            turn.permits -= claims.takePermit(sheet, line: line)
             sheet.move(line, on: .intentOrdered)
-            claims.takePermit(sheet, line: line)
+            claims.holdSubject(sheet, line: line)
             lines.append(line)
             remaining -= 1
         }
-        turn.permits -= lines.count
         sheet.hasUsedTurn = true
         records.order(
             .receipt([Receipt.Part(.intent, lines: sheet.originLines(of: lines))]), of: sheet, lines: lines,
             in: sheet.lane, at: time, into: &actions)
     }
 
-    /// Returns whether an unsent line may store its intent together with the line before it.
-    private mutating func mayStoreIntent(of sheet: Sheet, line: Int) -> Bool {
+    /// Returns whether an unsent line may store its intent together with the first one. It cannot be erased or
+    /// outdated: erased lines of queued sheets are dropped at once, and starts have no newer version.
+    private mutating func mayStoreIntentWithFirst(_ sheet: Sheet, line: Int) -> Bool {
         let avoidsUsualConnections =
             sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)
         return sheet.isUnsent(line) && !avoidsUsualConnections && !claims.isSubjectBusy(sheet, line: line)

@@ -16,8 +16,7 @@ enum DuplicateProgress {
 }
 
 extension DeliveryPlan {
-    /// Returns the progress of the duplicate of a line's job. The function is mutating although it changes nothing,
-    /// because otherwise each call copies the plan.
+    /// Returns the progress of the duplicate of a line's job. It is mutating only for speed (`DeliveryPlan`).
     mutating func duplicateProgress(of sheet: Sheet, line: Int) -> DuplicateProgress {
         guard sheet.needsLedger else { return .notStarted }
         if sheet.recordedProgress(of: line) == .done { return .done }

@@ -4,17 +4,17 @@ internal import Lifecycle
 // The end of lines and sheets. It changes the stage of a line, the permit and subject that it holds, and the outcomes
 // to be written. Lines end in these ways:
 //
-// `decide`, `accept`: the line has an outcome, which is written later.
-// `skip`:             an earlier owner or a duplicate has done the job. Nothing is written.
-// `abandon`:          the next owner of the lane takes over a line without an outcome.
-// `leaveDecided`:     the next owner takes over lines with outcomes that must not be written.
+// `decide`, `accept`:  the line has an outcome, which is written later.
+// `skip`:              an earlier owner or a duplicate has done the job. Nothing is written.
+// `leaveToNextOwner`:  the next owner of the lane takes over a line without an outcome, or lines with outcomes that must
+//                      not be written.
 extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
-        guard endTurn(of: sheet, line: line) else { return }
+        guard markDecided(sheet, line: line) else { return }
         sheet.unwritten.add(line, as: outcome)
         // The next owner reads the sheet again, so its offset stays open.
-        if outcome == .released { sheet.isAbandoned = true }
+        if outcome == .released { sheet.isLeftToNextOwner = true }
         records.add(sheet, at: time.now)
     }
 
@@ -51,64 +51,67 @@ extension DeliveryPlan {
 
     /// Notes that APNs accepted a line's push. The outcome is written later.
     mutating func accept(_ sheet: Sheet, line: Int) {
-        guard endTurn(of: sheet, line: line) else { return }
+        guard markDecided(sheet, line: line) else { return }
         sheet.unwritten.addAccepted(line)
         records.add(sheet, at: time.now)
     }
 
     /// Moves a line to `decided`, and settles its subject, its probe and its sheet. Returns false if the line was
     /// decided already.
-    private mutating func endTurn(of sheet: Sheet, line: Int) -> Bool {
+    private mutating func markDecided(_ sheet: Sheet, line: Int) -> Bool {
         guard sheet.move(line, on: .decided) else { return false }
         if sheet.needsLedger {
-            // A duplicate may exist, so the subject stays held until the outcome is stored.
+            // A duplicate may exist, so the subject is held until the outcome is stored.
             claims.holdSubject(sheet, line: line)
         } else {
             claims.freeSubject(sheet, line: line)
         }
-        if sheet.states[line].isProbe { giveUpProbe(sheet, line: line) }
-        // The app's queue removes such sheets from time to time, because a removal searches the whole queue.
+        endProbe(sheet, line: line, as: .inconclusive)
+        // The app's queue removes sheets whose lines are all decided from time to time, because a removal searches the
+        // whole queue.
         if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.sheets.noteSheetIsOver() }
         return true
     }
 
-    /// Ends a line whose job an earlier owner or a duplicate has done.
-    mutating func skip(_ sheet: Sheet, line: Int) { endWithoutRecord(sheet, line: line) }
-
-    /// Ends a line without an outcome of ours, and frees what it holds.
-    private mutating func endWithoutRecord(_ sheet: Sheet, line: Int) {
-        guard endTurn(of: sheet, line: line) else { return }
+    /// Ends a line without an outcome of ours, because an earlier owner or a duplicate has done its job. What it holds
+    /// is freed at once. `LineClaims.finish` frees what lines with outcomes hold, when their record is stored.
+    mutating func skip(_ sheet: Sheet, line: Int) {
+        guard markDecided(sheet, line: line) else { return }
         claims.giveBackPermit(sheet, line: line)
         sheet.move(line, on: .finished)
         claims.freeSubject(sheet, line: line)
     }
 
-    /// Leaves a line to the next owner of the lane. A start whose intent is stored needs a record that withdraws it.
-    mutating func abandon(_ sheet: Sheet, line: Int) {
+    /// Leaves a line to the next owner of the lane. A start whose intent is stored needs a record that withdraws it,
+    /// so that the next owner does not take the start for sent.
+    mutating func leaveToNextOwner(_ sheet: Sheet, line: Int) {
         let state = sheet.states[line]
         if state.stage.isDecided { return }
         if state.reservation == .permitAndIntent { return decide(sheet, line: line, as: .released) }
-        sheet.isAbandoned = true
-        endWithoutRecord(sheet, line: line)
+        sheet.isLeftToNextOwner = true
+        skip(sheet, line: line)
+        removeIfDone(sheet)
     }
 
     /// Leaves the sheets of a lane to its next owner. Pushes in flight finish.
-    mutating func abandonSheets(of lane: Lane) {
+    mutating func leaveSheetsToNextOwner(of lane: Lane) {
         for sheet in sheets.all where sheet.lane === lane {
             for line in 0..<sheet.lineCount {
                 switch sheet.states[line].stage {
-                case .unsent, .requeued, .blocked, .backingOff: abandon(sheet, line: line)
+                case .unsent, .requeued, .blocked, .backingOff: leaveToNextOwner(sheet, line: line)
                 case .pushing(.inFlight): actions.withdrawals.append(sheet.tag(of: line))
-                case .storingIntent, .pushing(.overdue), .decided, .recording, .done: break
+                // The intent is withdrawn when it is stored (`intentIsStored`), and an overdue push waits for its late
+                // answer.
+                case .storingIntent, .pushing(.overdue): break
+                case .decided, .recording, .done: break
                 }
             }
-            removeIfDone(sheet)
         }
     }
 
     /// Leaves decided lines to the next owner of the lane, because their record must not be written.
-    mutating func leaveDecided(_ sheet: Sheet, lines: LineSet) {
-        if !lines.isEmpty { sheet.isAbandoned = true }
+    mutating func leaveToNextOwner(_ sheet: Sheet, decidedLines lines: LineSet) {
+        if !lines.isEmpty { sheet.isLeftToNextOwner = true }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
     }

@@ -9,7 +9,7 @@ extension DeliveryPlan {
         for sheet in records.takeDue(at: time.now, permits: claims.permits) {
             let leaseTiming = lanes.leaseTiming(of: sheet.lane, at: time.now)
             let linesForNextOwner = records.write(sheet, leaseTiming: leaseTiming, at: time, into: &actions)
-            leaveDecided(sheet, lines: linesForNextOwner)
+            leaveToNextOwner(sheet, decidedLines: linesForNextOwner)
         }
     }
 
@@ -21,17 +21,23 @@ extension DeliveryPlan {
     // MARK: Failed writes
 
     /// Handles a record that is not stored, or may not be. It is written again.
-    package mutating func writeFailed(_ id: UInt64) { writeAgain(id) }
+    package mutating func writeFailed(_ id: UInt64, at time: CurrentTime) {
+        self.time = time
+        writeAgain(id)
+    }
 
     /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
-    package mutating func allWritesFailed() { for id in records.unacknowledgedIDs { writeAgain(id) } }
+    package mutating func allWritesFailed(at time: CurrentTime) {
+        self.time = time
+        for id in records.unacknowledgedIDs { writeAgain(id) }
+    }
 
     /// Writes a record now or when there is a lease. If it must not be written any more, its lines are left to the next
     /// owner of the lane.
     private mutating func writeAgain(_ id: UInt64) {
         let forbiddenRecord = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
         guard let forbiddenRecord, let sheet = forbiddenRecord.sheet else { return }
-        leaveDecided(sheet, lines: forbiddenRecord.lines)
+        leaveToNextOwner(sheet, decidedLines: forbiddenRecord.lines)
     }
 
     // MARK: Stored records
@@ -63,7 +69,7 @@ extension DeliveryPlan {
         if sheet.needsLedger {
             sheet.lane.ledger.record(
                 parts, of: sheet.originPosition, attempt: sheet.attempt,
-                isFromOtherSource: sheet.originLines != nil)
+                invalidatesComparisons: sheet.originLines != nil)
         }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
@@ -77,7 +83,7 @@ extension DeliveryPlan {
             sheet.app.requeue(QueuedLine(sheet: sheet, line: line))
         }
         if sheet.lane.isLeaving {
-            lines.forEachLine { abandon(sheet, line: $0) }
+            lines.forEachLine { leaveToNextOwner(sheet, line: $0) }
         } else {
             dropIfStale(sheet)
         }
@@ -91,7 +97,7 @@ extension DeliveryPlan {
         if mayHaveDuplicates {
             lane[tier.jobTopic].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)
         }
-        // If no earlier owner can write there any more, only our sheets lie behind this one.
+        // If no earlier owner can write there any more, only our sheets lie after this one.
         if let offset, let unknownBefore = write.unknownBefore {
             lane[tier.jobTopic].noteOwnSheet(at: offset, unknownBefore: unknownBefore)
         }

@@ -2,7 +2,8 @@ internal import Jobs
 internal import Lifecycle
 
 // A run is a sequence of lines of one sheet that leave in one step. Checks that hold for the whole sheet are made once
-// for a run. Nearly all lines leave in runs. A line that needs single checks ends the run and has its own turn.
+// for a run. Nearly all lines leave in runs. A line that needs single checks ends the run and is
+// dispatched alone.
 extension DeliveryPlan {
     /// The result of a run.
     enum RunResult {
@@ -29,7 +30,7 @@ extension DeliveryPlan {
                 return .sheetChanged
             }
         }
-        guard case .open(let capacity) = sheet.availabilityLeftThisTurn(isSuspect: false, by: availability),
+        guard case .open(let capacity) = sheet.availabilityLeftThisStep(isSuspect: false, by: availability),
             capacity > 0
         else { return .needsSingleChecks }
         sheet.ensureSubjects(seed: seed)

@@ -3,17 +3,20 @@ internal import Lifecycle
 internal import Payloads
 internal import Sends
 
-// The arrival of sheets, their begin, and the newer versions that drop them. A sheet begins when the window has reached
-// it: then its lines may leave.
+// How sheets arrive and begin, and how newer versions drop them. A sheet begins when the window has reached it: then its
+// lines may leave.
 extension DeliveryPlan {
     /// Handles a sheet that was read.
     package mutating func arrived(
         _ record: SheetRecord, from topic: JobTopic, lane number: Int32, offset: Int64, at time: CurrentTime
     ) {
         self.time = time
-        guard let lane = lanes.lane(number, taking: offset, from: topic) else { return }
-        guard lane[topic].accepts(record, at: time) else { return lanes.noteDeferredSheet() }
-        guard lane[topic].markRead(offset) else { return }
+        guard let lane = lanes.takeRecord(at: offset, of: topic, lane: number) else { return }
+        guard lane[topic].acceptIfDue(record, at: time) else {
+            // The partition is paused at the sheet, and is read again from it when it is due.
+            return lanes.pausing.noteChange()
+        }
+        lane[topic].markRead(offset)
         let head = record.head
         let group = head.group.map { versions.fingerprint(app: head.app, group: $0) }
         let app = queues.app(AppEnvironment(app: head.app, environment: head.environment))
@@ -26,9 +29,10 @@ extension DeliveryPlan {
     package mutating func arrived(_ malformed: MalformedSheet, lane number: Int32, at time: CurrentTime) {
         self.time = time
         let topic = malformed.topic
-        guard let lane = lanes.lane(number, taking: malformed.offset, from: topic),
-            !lane[topic].waitsForDeferredSheet, lane[topic].markRead(malformed.offset)
-        else { return }
+        guard let lane = lanes.takeRecord(at: malformed.offset, of: topic, lane: number) else { return }
+        // It has no due time, so it is taken, unless an earlier sheet of the tier is not due.
+        if lane[topic].waitsForDeferredSheet { return }
+        lane[topic].markRead(malformed.offset)
         records.order(
             .malformed(malformed), of: nil, lines: LineSet(), in: lane, at: time, into: &actions)
     }
@@ -43,22 +47,27 @@ extension DeliveryPlan {
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
         // Earlier owners may have stored outcomes of the sheet.
         if sheet.needsLedger, lane.ledger.knows(sheet.originPosition) {
+            // The next owner needs these receipts too, so the commit has to go on pointing to them.
             let receiptsFrom = lane[sheet.topic].earlierSheets.receiptsFrom
             lane[sheet.topic].noteReceipts(about: sheet.offset, from: receiptsFrom)
             takeOverOutcomes(of: sheet)
         }
         sheet.comparedLedgerRevision = lane.ledger.revision
-        // Its version may make other sheets stale.
         sheet.computeActivities(seed: seed)
         if let group = sheet.group { sheets.addBegun(sheet, of: group) }
+        // Its version may make other sheets stale.
         if let group = versions.merge(sheet) { dropStaleSheets(of: group) }
         // It may be stale itself.
         dropIfStale(sheet)
         dropErasedLines(of: sheet)
         if sheet.unfinishedLines == 0 { return sheets.remove(sheet) }
+        // All lines are decided, and their outcomes wait to be written.
         if sheet.undecidedLines == 0 { return }
         sheet.app.sheets.enqueue(sheet, seed: seed)
     }
+
+    /// The reason in the receipt of a start that an earlier owner may have sent.
+    private static let interruptedReason = "interrupted"
 
     /// Takes over the outcomes that an earlier owner stored.
     private mutating func takeOverOutcomes(of sheet: Sheet) {
@@ -69,7 +78,8 @@ extension DeliveryPlan {
             case .intentStored:
                 // The start may have left. With another policy it is sent again.
                 if sheet.head.event == .start, sheet.head.unknownStartPolicy == .skip {
-                    decide(sheet, line: line, as: .final(.unknown, status: nil, reason: "interrupted"))
+                    decide(
+                        sheet, line: line, as: .final(.unknown, status: nil, reason: Self.interruptedReason))
                 }
             }
         }
@@ -85,18 +95,18 @@ extension DeliveryPlan {
         for sheet in groupSheets { dropIfStale(sheet) }
     }
 
-    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The sheets of the newer
-    /// state continue them.
+    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The next pass begins there,
+    /// because otherwise the phones at the end would never be reached if updates come faster than a pass takes.
     private func interruptPasses(of sheets: [Sheet]) {
-        var overtaken = sheets.filter { sheet in
+        var interrupted = sheets.filter { sheet in
             let isUnderWay = sheet.isQueued && !sheet.isOver
             return isUnderWay && sheet.lineCount > 1 && sheet.isPartOfPass
                 && versions.staleness(of: sheet) == .newer
         }
-        // The phones of one group may belong to two environments.
-        while let app = overtaken.first?.app {
-            app.sheets.interruptPasses(of: overtaken.filter { $0.app === app }, seed: seed)
-            overtaken.removeAll { $0.app === app }
+        // The phones of one group may belong to two environments, so to two `AppQueues`.
+        while let app = interrupted.first?.app {
+            app.sheets.interruptPasses(of: interrupted.filter { $0.app === app }, seed: seed)
+            interrupted.removeAll { $0.app === app }
         }
     }
 
@@ -104,7 +114,7 @@ extension DeliveryPlan {
     @discardableResult
     mutating func dropIfStale(_ sheet: Sheet) -> Bool {
         guard sheet.undecidedLines > 0, let staleness = versions.staleness(of: sheet) else { return false }
-        decideWaiting(sheet, as: .final(.superseded, status: nil, reason: staleness.rawValue))
+        decideWaiting(sheet, as: .stale(staleness))
         return true
     }
 }

@@ -6,18 +6,23 @@ package import Sends
 /// answers of APNs, acknowledged records, assigned and revoked partitions, and the time. After each call,
 /// `actions` holds the actions for the loop (`SenderLoop`), which alone calls the plan, on its thread.
 ///
-/// Single questions are answered by the values below and by `LineDecision`. The plan calls them in order and keeps
-/// them consistent. The way of a job: `arrived` (`+Sheets`), `dispatch` (`+Dispatch`, `+Runs`), `accepted` or `ended`
-/// (`+Answers`), `decide` (`+Lines`), `writeOutcomes` and `stored` (`+Records`).
+/// Single questions are answered by the values below and by `LineDecision`. The plan calls them in order and keeps them
+/// consistent. The way of a job: `arrived` (`+Sheets`), `dispatch` (`+Dispatch`, `+Runs`), `accepted` or `ended`
+/// (`+Answers`), `decide` (`+Lines`), `writeOutcomes` and `stored` (`+Records`). Beside the way: an app whose pushes
+/// are refused (`+Breaker`) or not answered (`+Eviction`), jobs on two sheets (`+Duplicates`), and erased users
+/// (`+Erasures`).
 ///
 /// A push leaves only with a permit. The permit returns when the outcome is stored in `receipts`. The offset
 /// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
 /// duplicates at most as many pushes as there are permits.
+///
+/// Functions that are called for every push are mutating even if they change nothing. A call of a non-mutating one
+/// copies the whole plan, which costs as much as a small step.
 package struct DeliveryPlan {
     package let limits: SenderLimits
     let seed: UInt64
     package var actions = DeliveryActions()
-    /// Time of the current event.
+    /// The time of the newest event that has one. Events that decide nothing by time have none.
     var time = CurrentTime(now: Instant(nanoseconds: 0), unixMilliseconds: 0)
 
     // MARK: Values that answer single questions
@@ -33,10 +38,10 @@ package struct DeliveryPlan {
     var queues = DispatchQueues()
     /// The permits and subjects that the lines hold.
     var claims: LineClaims
-    /// The subjects whose pushes use the suspect connections.
+    /// The subjects whose tokens APNs refused last. Their pushes use the suspect connections.
     var suspects = SuspectSubjects()
     /// The tokens that count as proven in this process.
-    var reportedTokens = ReportedTokens()
+    var provenTokens = ProvenTokens()
     /// The rule by which sheets make room for other apps.
     var eviction = SheetEviction()
     /// The records of outcomes, until they are stored.
@@ -56,13 +61,21 @@ package struct DeliveryPlan {
         records = OutcomeRecords(waitMilliseconds: limits.receiptMilliseconds)
     }
 
-    // MARK: The clock
+    // MARK: The step
 
-    /// Handles due timers, sends permitted pushes, writes and commits. The loop calls it after one or more events.
+    /// Does everything that is due: sends permitted pushes, writes and commits. The loop calls it after one or more
+    /// events. The order:
     ///
-    /// The order: lines return to the queues first. Then pushes take the permits, and outcomes are written before
-    /// offsets are committed. Lanes are given back last.
-    package mutating func turn(at time: CurrentTime, availability: AvailabilityCheck) {
+    /// 1. Takeovers go on, so that sheets may begin in this step.
+    /// 2. Lines whose wait has ended return to the queues.
+    /// 3. Records that waited for a lease are written, before new ones.
+    /// 4. Pushes take the permits, and leave.
+    /// 5. Sheets that block other apps move to a tier. They had a chance to leave before.
+    /// 6. Outcomes are written, also those of this step.
+    /// 7. Offsets are committed, after the outcomes below them.
+    /// 8. Partitions are paused and resumed by the memory that is used now.
+    /// 9. Lanes are given back, if nothing of them is left.
+    package mutating func step(at time: CurrentTime, availability: AvailabilityCheck) {
         self.time = time
         lanes.advanceTakeovers(at: time.now, into: &actions)
         retryDueLines()
@@ -75,11 +88,8 @@ package struct DeliveryPlan {
         lanes.finishRelease(at: time.now, into: &actions)
     }
 
-    /// Returns the time of the next turn if no event comes before, or nil if no timer runs.
-    ///
-    /// It is mutating although it changes nothing. A getter works on a copy of the whole plan and costs as
-    /// much as a small turn.
-    package mutating func nextTurn() -> Instant? {
+    /// Returns the time of the next step if no event comes before, or nil if no timer runs.
+    package mutating func nextStep() -> Instant? {
         var next = min(records.nextDue, lanes.nextDue())
         if let due = queues.earliestRetry { next = min(next, due) }
         return next == .distantFuture ? nil : next
@@ -94,33 +104,35 @@ package struct DeliveryPlan {
     /// that no push leaves. Offsets are committed, new or not, to see whether the group still accepts them.
     package mutating func suspended() { lanes.lease.suspend() }
 
-    /// Handles lanes that the group assigned. Reading begins with `actions.resumes`.
+    /// Handles lanes that the group assigned. Their receipts are read first (`actions.receiptReads`), and their jobs
+    /// after `actions.resumes`.
     package mutating func assigned(_ starts: [LaneStart]) { lanes.assigned(starts, into: &actions) }
 
-    /// Handles a record of `receipts` that was read for `actions.reads`.
+    /// Handles a record of `receipts` that was read for `actions.receiptReads`.
     package mutating func receiptWasRead(_ receipt: Receipt, lane number: Int32) {
-        lanes.takeOver(receipt, lane: number)
+        lanes.noteReceipt(receipt, lane: number)
     }
 
-    /// The marker to write into a lane's `receipts` for each of `actions.reads`.
+    /// The marker to write into a lane's `receipts` for each of
+    /// `actions.receiptReads`.
     package var takeoverMarker: TakeoverMarker { TakeoverMarker(owner: lanes.owner) }
 
-    /// Handles our marker of a read that is stored. The read ends there.
+    /// Handles the storage of the marker that we wrote for a read of `receipts`. The read ends at the marker.
     package mutating func takeoverMarkerIsStored(lane number: Int32, at offset: Int64) {
         lanes.takeoverMarkerIsStored(lane: number, at: offset)
     }
 
-    /// Handles a marker that was read for `actions.reads`.
+    /// Handles a marker that was read for `actions.receiptReads`.
     package mutating func takeoverMarkerWasRead(
         _ marker: TakeoverMarker, lane number: Int32, at offset: Int64
     ) {
-        lanes.takeOver(marker, lane: number, at: offset)
+        lanes.noteMarker(marker, lane: number, at: offset)
     }
 
     /// Handles the end of a read of `receipts`: all records below our marker were read.
     ///
     /// - Parameter until: the offset of our marker.
-    package mutating func receiptsWereRead(lane number: Int32, until: Int64, at time: CurrentTime) {
+    package mutating func receiptReadEnded(lane number: Int32, until: Int64, at time: CurrentTime) {
         self.time = time
         begin(lanes.receiptsWereRead(lane: number, until: until, at: time.now, into: &actions))
     }
@@ -128,22 +140,22 @@ package struct DeliveryPlan {
     /// Gives up the lanes at the group's request. Pushes in flight finish, and the next owner takes the rest.
     package mutating func revoked(by deadline: Instant, at time: CurrentTime) {
         self.time = time
-        for lane in lanes.beginRelease(by: deadline) { abandonSheets(of: lane) }
+        for lane in lanes.beginRelease(by: deadline) { leaveSheetsToNextOwner(of: lane) }
     }
 
     /// Handles lanes that already belong to another process.
     package mutating func lost(at time: CurrentTime) {
         self.time = time
-        for lane in lanes.lost(at: time.now) { abandonSheets(of: lane) }
+        for lane in lanes.lost(at: time.now) { leaveSheetsToNextOwner(of: lane) }
         lanes.removeAllLanes(at: time.now, into: &actions)
     }
 
     /// Handles the group's answer to the commits with this number (`DeliveryActions.commitNumber`).
     ///
-    /// - Parameter isDone: false if the group refused them.
-    package mutating func committed(_ number: Int, isDone: Bool, at time: CurrentTime) {
+    /// - Parameter isAccepted: false if the group refused them.
+    package mutating func committed(_ number: Int, isAccepted: Bool, at time: CurrentTime) {
         self.time = time
-        begin(lanes.committed(number, isDone: isDone, at: time.now, into: &actions))
+        begin(lanes.committed(number, isAccepted: isAccepted, at: time.now, into: &actions))
     }
 
     /// Handles the end of a topic's partition: all records below the offset were read.
@@ -151,8 +163,9 @@ package struct DeliveryPlan {
         lanes.reachedEnd(of: topic, lane: number, at: offset)
     }
 
-    /// Handles a poll that emptied the consumer's queue: all fetched records were passed on.
-    package mutating func passedOnAllFetched() { lanes.confirmEnds() }
+    /// Handles a poll that left no fetched record in the consumer. Every record before a reported end has been handled,
+    /// so the ends can be confirmed.
+    package mutating func consumerIsDrained() { lanes.confirmEnds() }
 
     /// Returns the offset from which a topic of a lane is read, or nil if the lane is not in hand.
     package func position(of topic: JobTopic, lane number: Int32) -> Int64? {
@@ -160,8 +173,8 @@ package struct DeliveryPlan {
     }
 
     /// Handles a gap: the topic no longer has the sheets below the offset.
-    package mutating func skipped(to offset: Int64, of topic: JobTopic, lane number: Int32) {
-        lanes.skipped(to: offset, of: topic, lane: number)
+    package mutating func recordsAreGone(below offset: Int64, of topic: JobTopic, lane number: Int32) {
+        lanes.recordsAreGone(below: offset, of: topic, lane: number)
     }
 
     // MARK: Versions
@@ -184,19 +197,25 @@ extension DeliveryPlan {
         set { eviction.hasSeveralApps = newValue }
     }
 
-    // MARK: For metrics
+    // MARK: For the loop
+
+    package var lanesInHand: Int { lanes.count }
+    /// The end of the lease, by which pushes must have left.
+    package var leasedUntil: Instant { lanes.lease.until }
+
+    // MARK: For tests
+
+    package var subjectsHeld: Int { claims.subjectsHeld }
+    /// Number of permits and waiting starts of all apps.
+    package var reservationCountOfApps: Int { queues.apps.reduce(0) { $0 + $1.reservationCount } }
+
+    // MARK: For metrics and readiness
 
     /// Number of pushes without a stored outcome.
     package var permitsTaken: Int { claims.permits.taken }
     /// Memory of the sheets in hand.
     package var byteCountInHand: Int { sheets.memory.byteCount }
     package var sheetsInHand: Int { sheets.count }
-    package var lanesInHand: Int { lanes.count }
-    package var subjectsInHand: Int { claims.subjectsHeld }
-    /// Number of permits and waiting starts of all apps.
-    package var reservationCountOfApps: Int { queues.apps.reduce(0) { $0 + $1.reservationCount } }
-    /// The end of the lease.
-    package var leasedUntil: Instant { lanes.lease.until }
     /// Acceptance time of the oldest send that is in hand or waits in a tier, in milliseconds since 1970.
     package var oldestAcceptedAt: Int64? {
         [sheets.oldestAcceptedAt, lanes.oldestAcceptedAtInTiers].compactMap { $0 }.min()
@@ -207,8 +226,8 @@ extension DeliveryPlan {
     package var readinessProblems: [String] {
         var problems: [String] = []
         if !versions.isComplete { problems.append("superseded is being read") }
-        let lanesInTakeover = lanes.takeoversUnderWay
-        if lanesInTakeover > 0 { problems.append("receipts of \(lanesInTakeover) lanes are being read") }
+        let laneCount = lanes.lanesThatMayNotPush
+        if laneCount > 0 { problems.append("receipts of \(laneCount) lanes are being read") }
         return problems
     }
 }

@@ -1,9 +1,9 @@
 /// The stage of a line: one job of a sheet, from its arrival in this process to its stored outcome. `after` is the
 /// table of transitions. README.md shows it as a diagram.
 enum LineStage: Sendable, Hashable {
-    /// The line waits for its turn in the order of its sheet.
+    /// The line waits to be dispatched in the order of its sheet.
     case unsent
-    /// The line waits for another turn, outside the order of its sheet.
+    /// The line waits to be dispatched again, outside the order of its sheet.
     case requeued
     /// The intent of a start is being written.
     case storingIntent
@@ -30,7 +30,7 @@ enum PushStage: Sendable, Hashable {
 
 /// An event that changes the stage of a line.
 enum LineEvent: Sendable, Hashable {
-    /// The line takes another turn: its wait has ended, its intent is stored, or it waits for suspect
+    /// The line is queued to be dispatched again: its wait has ended, its intent is stored, or it waits for suspect
     /// connections.
     case requeued
     /// The write of the line's intent is ordered.
@@ -70,7 +70,7 @@ extension LineStage {
         }
     }
 
-    /// Whether the line waits for a turn.
+    /// Whether the line waits to be dispatched.
     var isQueued: Bool { self == .unsent || self == .requeued }
 
     /// Whether no push of the line is under way, and none is about to leave.

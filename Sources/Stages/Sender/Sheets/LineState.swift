@@ -5,14 +5,14 @@ struct LineState: Sendable {
     var reservation = LineReservation.nothing
     /// Whether the line holds its subject, so that no other push to it leaves.
     var holdsSubject = false
-    /// Whether it uses the suspect connections.
+    /// Whether it uses the suspect connections, or used them last.
     var isSuspect = false
     /// Whether APNs has never accepted its token, according to the sheet.
     var isUnproven = false
     /// Whether its push is the probe that tests whether the app's breaker may close.
     var isProbe = false
-    /// Number of retries in this process.
-    var repeats: UInt8 = 0
+    /// Number of pauses after which it was pushed again in this process.
+    var pausesHere: UInt8 = 0
     /// Number of its pushes in this process that count as tries: those that may have arrived.
     var tries: UInt8 = 0
 

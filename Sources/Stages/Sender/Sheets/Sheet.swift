@@ -61,12 +61,12 @@ package final class Sheet {
     @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
     /// The activity of each line, for sends to a recipient's scope; otherwise empty.
     private(set) var activities: [Fingerprint] = []
-    /// The line whose turn is next. The lines before it have had their turn, except those that were passed over.
+    /// The line that is dispatched next. The lines before it were dispatched, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
     /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
     /// one update through a lane.
     private(set) var continuesPass = false
-    /// Lines before this one were passed over. They leave after the lines behind it.
+    /// Lines before this one were passed over. They leave after the lines from there on.
     private(set) var passedOver = 0
 
     /// The outcomes that are not written yet.
@@ -91,7 +91,7 @@ package final class Sheet {
     /// Whether it is among the sheets with outcomes that are not written.
     var awaitsRecord = false
     /// Whether a line of it is left to the next owner of the lane. Then its offset is not finished here.
-    var isAbandoned = false
+    var isLeftToNextOwner = false
     /// The first half of the ids of its pushes; 0 until the first one is made.
     @safe @exclusivity(unchecked) private var pushIDHigh: UInt64 = 0
 
@@ -129,8 +129,8 @@ package final class Sheet {
 
     package var lineCount: Int { states.count }
     var isInHand: Bool { slot >= 0 }
-    /// Whether no line of the sheet waits for a turn now or later: all are decided, or left to the next owner.
-    var isOver: Bool { undecidedLines == 0 || isAbandoned }
+    /// Whether no line of the sheet waits to be dispatched now or later: all are decided, or left to the next owner.
+    var isOver: Bool { undecidedLines == 0 || isLeftToNextOwner }
 
     /// Approximate memory of the sheet, in bytes.
     var memoryByteCount: Int {
@@ -242,7 +242,9 @@ extension Sheet {
     /// Number of pushes of a line's job that counted as tries, in all attempts.
     func tries(of line: Int) -> Int { earlierTries + Int(states[line].tries) }
     func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
-    func countRepeat(_ line: Int) { states[line].repeats = UInt8(clamping: Int(states[line].repeats) + 1) }
+    func countPause(_ line: Int) {
+        states[line].pausesHere = UInt8(clamping: Int(states[line].pausesHere) + 1)
+    }
 
     /// Updates the app's counts of starts that need room on its connections, after the state of a line has changed.
     @inline(__always)

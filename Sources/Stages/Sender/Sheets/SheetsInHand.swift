@@ -65,7 +65,7 @@ struct SheetsInHand {
     /// owner has to read the sheet.
     mutating func remove(_ sheet: Sheet) {
         guard sheet.isInHand else { return }
-        if !sheet.isAbandoned { sheet.lane[sheet.topic].finish(sheet.offset) }
+        if !sheet.isLeftToNextOwner { sheet.lane[sheet.topic].finish(sheet.offset) }
         // The content counts, so it is freed at the end.
         memory.remove(sheet.memoryByteCount, of: sheet.topic)
         slots[sheet.slot] = nil

@@ -11,12 +11,12 @@ extension GroupMember {
     /// Serves the records of a partition. The loop calls it when the state that they need is complete. If the
     /// partition's position is not known yet, the partition is served as soon as it is.
     package func startServing(_ partition: Int32) {
-        guard !mustStartOver, let part = assignedPartitions[partition], part.state == .restoring else {
+        guard !isStartingOver, let part = assignedPartitions[partition], part.state == .restoring else {
             return
         }
         if let gap = stoppedPartitions.first(where: { $0.partition == partition }) { return inspect(gap) }
         guard !mustStartReading, resumeReading(topicsAt: Array(topics.indices), of: partition) else {
-            if !mustStartOver { partitionsAwaitingPosition.insert(partition) }
+            if !isStartingOver { partitionsAwaitingPosition.insert(partition) }
             return
         }
         partitionsAwaitingPosition.remove(partition)
@@ -62,8 +62,8 @@ extension GroupMember {
     func performReadingWork() throws {
         let now = time.now()
         if mustStartReading { startReadingAll() }
-        if mustStartOver { return }
-        awaitedEnds.submitDueQuery(at: now, with: consumer.submit)
+        if isStartingOver { return }
+        awaitedFirstOffsets.submitDueQuery(at: now, with: consumer.submit)
         for partition in partitionsAwaitingPosition.sorted() { startServing(partition) }
         recheckGaps(at: now)
         if !isHoldingRecords, uncommittedEnds.isDue(at: now) { try commitEnds() }

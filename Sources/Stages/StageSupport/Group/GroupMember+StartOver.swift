@@ -51,8 +51,8 @@ extension GroupMember {
     private func requestCommittedOffsets() throws {
         guard let owner else { return }
         do throws(KafkaError) {
-            if let partitions = offeredPartitions { try consumer.assignPaused(partitions) }
-            offeredPartitions = nil
+            if let partitions = offerToAccept { try consumer.assignPaused(partitions) }
+            offerToAccept = nil
         } catch {
             if error.code.isAccessRefused { throw error }
             return tryAgainLater(because: error.description)
@@ -107,8 +107,8 @@ extension GroupMember {
             if offset.offset == nil { partitionsWithoutOffset.insert(offset.partition) }
         }
         // They are read from their first offset, which is asked for.
-        awaitedEnds.add(partitionsWithoutOffset, at: time.now())
-        awaitedEnds.submitDueQuery(at: time.now(), with: consumer.submit)
+        awaitedFirstOffsets.add(partitionsWithoutOffset, at: time.now())
+        awaitedFirstOffsets.submitDueQuery(at: time.now(), with: consumer.submit)
         return followedOffsets
     }
 

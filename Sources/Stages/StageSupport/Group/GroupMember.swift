@@ -23,7 +23,7 @@ package final class GroupMember<Part: AssignedPartition> {
         case due(Instant)
         /// The committed offsets of these partitions are asked for, and the answer has not come yet.
         case offsetsRequested(OffsetQueryID, [Int32])
-        /// Every partition is served or restores, or nothing is assigned.
+        /// No start-over is due. Each partition has its state, or nothing is assigned.
         case done
     }
 
@@ -35,10 +35,14 @@ package final class GroupMember<Part: AssignedPartition> {
     /// Topics with the same partitions that the loop reads by another consumer. Their offsets are committed in this
     /// group.
     let followedTopics: [TopicName]
+    /// The loop's transactions, of which some commit ends.
     let transaction: TransactionRunner
     let log: Log
+    /// The clocks of the loop.
     let time: StageTime
+    /// Counts the start-overs.
     let startedOver: Counter
+    /// The time from the assignment of a partition, or from a start-over, until it is served.
     let restoreSeconds: Histogram
     /// Set before the first event.
     package weak var owner: (any GroupMemberOwner)?
@@ -46,18 +50,19 @@ package final class GroupMember<Part: AssignedPartition> {
     private var membership = Membership.joining
     /// The numbers of the newest offer.
     private var offeredNumbers = OfferedNumbers(of: [])
-    /// The partitions of the newest assignment, by number.
+    /// The partitions of the newest offer, by number. They are here before the consumer accepts the offer, and their
+    /// records wait until then.
     package var assignedPartitions: [Int32: Part] = [:]
 
-    // Starting over.
+    // MARK: Starting over
 
-    /// The group's offer of an assignment, until the consumer has accepted it.
-    var offeredPartitions: [TopicPartition]?
+    /// The group's offer of partitions, until the consumer has accepted it.
+    var offerToAccept: [TopicPartition]?
     var startOverState = StartOverState.done
-    /// The pause before the next step. It begins again when a partition is served.
+    /// The pause before the next step. It grows with each failure, and is reset when a partition is served.
     var startOverPause = StartOverPause()
 
-    // Positions. `resetPositions` forgets them at each start-over.
+    // MARK: Positions, which `resetPositions` forgets at each start-over
 
     /// Partitions that have the state that their records need, but not the position to read from.
     var partitionsAwaitingPosition: Set<Int32> = []
@@ -68,15 +73,16 @@ package final class GroupMember<Part: AssignedPartition> {
     /// The first offsets of partitions of which the group has committed nothing yet.
     var firstOffsets: [TopicPartition: Int64] = [:]
     /// The partitions that wait for their first offset.
-    var awaitedEnds = AwaitedEnds()
+    var awaitedFirstOffsets = AwaitedWatermarks()
     var uncommittedEnds: UncommittedEnds
     var openGaps = OpenGaps()
 
-    // Waiting work.
+    // MARK: Waiting work
 
     /// The assigned partitions that wait, and the partitions of other topics that have to take records again.
     var setAsidePartitions: [Int32: Set<TopicPartition>] = [:]
-    /// Whether the loop has records that are not committed. Then no end is committed, because they lie below it.
+    /// Whether the loop has records that are not committed, as the loop notes it. Then no end is committed, because they
+    /// lie below it.
     package var isHoldingRecords = false
 
     package init(
@@ -117,13 +123,14 @@ package final class GroupMember<Part: AssignedPartition> {
     // MARK: State
 
     /// Whether a start-over is due or under way. Until it is done, the offsets to read from are unknown.
-    package var mustStartOver: Bool {
+    package var isStartingOver: Bool {
         if case .done = startOverState { false } else { true }
     }
 
     package var isRestoring: Bool { assignedPartitions.values.contains { $0.state == .restoring } }
 
-    /// Whether records of the partition may be decided. Others are read again when the partition is served.
+    /// Whether records of the partition may be decided. Records of
+    /// other partitions are read again when these are served.
     package func isServing(_ partition: Int32) -> Bool { assignedPartitions[partition]?.isServing == true }
 
     /// The reasons why records wait, for operators.
@@ -135,15 +142,16 @@ package final class GroupMember<Part: AssignedPartition> {
 
     /// Returns the number of partitions that wait for an operator.
     ///
-    /// - Parameter isBlocked: whether the files that the partitions need cannot be written.
-    package func stuckPartitionCount(isBlocked: Bool) -> Int {
+    /// - Parameter areFilesBlocked: whether the files that the partitions need cannot be written.
+    package func stuckPartitionCount(areFilesBlocked: Bool) -> Int {
         offeredNumbers.incomplete.count
-            + assignedPartitions.values.count { !$0.isServing && (isBlocked || !$0.isReadable) }
+            + assignedPartitions.values.count { !$0.isServing && (areFilesBlocked || !$0.isReadable) }
     }
 
-    /// Commits the ends of quiet partitions, so that the group's offsets do not expire, and leaves the group. Everything that was read is committed, or the next owner reads it again.
+    /// Commits the ends of quiet partitions, so that the group's offsets do not expire, and leaves the group. Nothing
+    /// else has to be committed: the next owner reads again what is not.
     package func leave() throws {
-        if !mustStartOver { try commitEnds() }
+        if !isStartingOver { try commitEnds() }
         assignedPartitions.removeAll()
         if !consumer.close() {
             log.warning("the group could not be left in time; it notices after one session")
@@ -166,6 +174,7 @@ package final class GroupMember<Part: AssignedPartition> {
         case .reachedEnd(let partition, let offset):
             uncommittedEnds.recordEnd(of: partition, at: offset, now: time.now())
         case .queryCompleted(let id, let answer): try handle(answer, to: id)
+        // An answer to `commit`. This loop commits in transactions.
         case .committed: break
         case .failed(let failure): try handle(failure)
         }
@@ -181,20 +190,21 @@ package final class GroupMember<Part: AssignedPartition> {
     }
 
     private func handle(_ answer: OffsetQueryResult, to id: OffsetQueryID) throws {
-        if case .offsetsRequested(id, let numbers) = startOverState {
+        if case .offsetsRequested(let askedID, let numbers) = startOverState, askedID == id {
             return try handleCommittedOffsets(answer, of: numbers)
         }
         // Each of these ignores the answers to questions that are not its own.
-        let foundEnds = awaitedEnds.handle(answer, to: id, at: time.now())
-        for partitionEnds in foundEnds { firstOffsets[partitionEnds.partition] = partitionEnds.ends.low }
-        if !foundEnds.isEmpty { mustStartReading = true }
+        let found = awaitedFirstOffsets.handle(answer, to: id, at: time.now())
+        for answer in found { firstOffsets[answer.partition] = answer.watermarks.low }
+        if !found.isEmpty { mustStartReading = true }
         try handleGapAnswer(answer, to: id)
     }
 
     /// Notes an offer of the group. The first step of starting over accepts it, and nothing is read until then.
     private func noteOffer(of partitions: [TopicPartition]) throws {
+        // The offer replaces all partitions.
         try releasePartitions()
-        offeredPartitions = partitions
+        offerToAccept = partitions
         let now = time.now()
         offeredNumbers = OfferedNumbers(partitions, of: topics.map(layout.name))
         for number in offeredNumbers.complete {
@@ -208,11 +218,12 @@ package final class GroupMember<Part: AssignedPartition> {
         owner?.partitionsAssigned(assignedPartitions.keys.sorted())
     }
 
+    /// Forgets the assignment. Without partitions nothing starts over.
     private func releasePartitions() throws {
         try owner?.partitionsRevoked()
         assignedPartitions.removeAll()
         setAsidePartitions = [:]
-        offeredPartitions = nil
+        offerToAccept = nil
         offeredNumbers = OfferedNumbers(of: [])
         startOverState = .done
         resetPositions()
@@ -224,7 +235,7 @@ package final class GroupMember<Part: AssignedPartition> {
         stoppedPartitions = []
         mustStartReading = false
         firstOffsets = [:]
-        awaitedEnds.removeAll()
+        awaitedFirstOffsets.removeAll()
         uncommittedEnds.removeAll()
         openGaps = OpenGaps()
     }

@@ -48,6 +48,6 @@ package struct OffsetGap: Equatable, Sendable {
     package var description: String {
         committed > watermarks.high
             ? "\(partition) ends at \(watermarks.high), before the committed offset \(committed): the topic was created again or has lost records"
-            : "\(partition) begins at \(watermarks.low), behind the committed offset \(committed): \(missingCount) offsets were deleted before they were read"
+            : "\(partition) begins at \(watermarks.low), after the committed offset \(committed): \(missingCount) offsets were deleted before they were read"
     }
 }

@@ -40,7 +40,7 @@ package struct LoneRecordFailures {
     }
 
     /// Returns the reason to send the record to the dead letters. Nil if the record is tried again.
-    package func reasonToSetAside(recordAt offset: Int64, of partition: TopicPartition) -> RejectedRecord? {
+    package func reasonToReject(recordAt offset: Int64, of partition: TopicPartition) -> RejectedRecord? {
         guard let tries = triesByPartition[partition], tries.offset == offset, tries.count >= triesMax else {
             return nil
         }

@@ -65,10 +65,10 @@ extension RecordDecider {
         stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: startedAt))
     }
 
-    /// Runs a transaction that takes no records, with the output that the decider has gathered. It commits the
-    /// unchanged offsets of the partitions. Returns false if it is not committed.
-    package func commitWithoutRecords(of partitions: some Sequence<Int32>) throws -> Bool {
-        guard try stage.commitWithoutRecords(of: partitions, send: sendOutput) else { return false }
+    /// Commits output that the decider has gathered without records, with the unchanged offsets of the partitions.
+    /// Returns false if it is not committed.
+    package func commitOutput(of partitions: some Sequence<Int32>) throws -> Bool {
+        guard try stage.commitOutput(of: partitions, send: sendOutput) else { return false }
         applyCommittedChanges(at: stage.time.now())
         stage.reportStep(.overlayUpdated)
         publishOutcomes()
@@ -147,7 +147,7 @@ extension RecordDecider {
         let (index, topic) = (part.nextIndex, stage.configuration.topics[part.topic])
         let partition = stage.topicPartition(of: topic, number: part.partition)
         guard
-            let rejection = stage.loneFailures.reasonToSetAside(
+            let rejection = stage.loneFailures.reasonToReject(
                 recordAt: records[index].offset, of: partition)
         else { return false }
         stage.log.error(

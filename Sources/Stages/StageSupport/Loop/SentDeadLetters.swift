@@ -5,8 +5,8 @@ package import Kafka
 ///
 /// Only a crash, a failed write or a new owner of the partition can duplicate a dead letter.
 package struct SentDeadLetters {
-    /// The most records whose stored dead letters are remembered. At the limit all are forgotten. The writer limits those
-    /// that are not stored yet.
+    /// The most records whose stored dead letters are remembered. At the limit all are forgotten. The writer limits
+    /// those that are not stored yet.
     package static let storedMax = 10_000
 
     /// The offsets of the rejected records.
@@ -20,8 +20,8 @@ package struct SentDeadLetters {
 
     package init() {}
 
-    /// Notes that the dead letter of a record is needed. Returns whether the caller has to send it: it is neither stored
-    /// nor waits for its acknowledgement.
+    /// Notes that the dead letter of a record is needed. Returns whether the caller has to send it: it is neither
+    /// stored nor waits for its acknowledgement.
     package mutating func mustSend(forRecordAt offset: Int64, of partition: TopicPartition) -> Bool {
         if stored[partition]?.contains(offset) == true { return false }
         return unacknowledged[partition, default: []].insert(offset).inserted
@@ -37,8 +37,8 @@ package struct SentDeadLetters {
         unacknowledged = [:]
     }
 
-    /// Notes that at least one dead letter without an acknowledgement is not stored, or may not be. All of them are sent
-    /// again.
+    /// Notes that at least one dead letter without an acknowledgement is not stored, or may not be. All of them are
+    /// sent again.
     package mutating func forgetUnacknowledged() { unacknowledged = [:] }
 
     /// Forgets the records of a partition below an offset, because they are committed.

@@ -60,9 +60,9 @@ extension StageClients {
         return [onePartitionLimit.nextPartition(of: partitions)]
     }
 
-    /// Runs a transaction that takes no records. It commits the unchanged offsets of its partitions, which proves that
-    /// this process still owns them.
-    package func commitWithoutRecords(
+    /// Commits output that no record of the batch has caused, such as fired timers. The transaction also commits the
+    /// unchanged offsets of its partitions, which proves that this process still owns them.
+    package func commitOutput(
         of partitions: some Sequence<Int32>, send: (TransactionalProducer, [Topic]) -> Bool
     ) throws -> Bool {
         var offsets: [OffsetToCommit] = []

@@ -67,7 +67,7 @@ package final class StageClients<Decider: StageDecider> {
         configuration: LoopConfiguration, in environment: StageEnvironment,
         context: StageContext<Decider.Step>,
         metrics: StageMetrics, settleMilliseconds: Int = ClusterClock.settleMilliseconds,
-        confirmationMilliseconds: Int = ClusterClock.settleMilliseconds
+        confirmationMilliseconds: Int = ClusterClock.confirmationMilliseconds
     ) throws {
         let (layout, log, processMetrics) = (environment.layout, context.log, context.metrics)
         let kafka = environment.cluster.settings
@@ -132,7 +132,7 @@ package final class StageClients<Decider: StageDecider> {
     package func reportStep(_ step: Decider.Step) { onStep(step) }
 
     /// Whether records may be decided now: nothing has to be read again, and the views can be written.
-    package var canDecide: Bool { !member.mustStartOver && views.diskFull == nil }
+    package var canDecide: Bool { !member.isStartingOver && views.diskFull == nil }
 
     package func topicPartition(of topic: TopicName, number partition: Int32) -> TopicPartition {
         TopicPartition(layout.name(of: topic), partition)

@@ -128,7 +128,7 @@ package final class StageLoop<Decider: StageDecider> {
             try stage.member.handle(event)
         }
         // Records that arrived with a change of the assignment belong to the old assignment.
-        if batch.records.isEmpty || stage.member.mustStartOver { return batch.removeAll() }
+        if batch.records.isEmpty || stage.member.isStartingOver { return batch.removeAll() }
         observeTimestamps()
         batch.groupByPartition(
             readIn: stage.consumer.epoch, at: stage.time.now(), previousPollAt: previousPollAt,
@@ -225,7 +225,7 @@ package final class StageLoop<Decider: StageDecider> {
             fullDisks.map(\.reason) + decider.readinessProblems + stage.member.readinessProblems)
         stage.metrics.overlayRows.set(Double(stage.views.overlayRowCount))
         stage.metrics.blockedPartitions.set(
-            Double(stage.member.stuckPartitionCount(isBlocked: !fullDisks.isEmpty)))
+            Double(stage.member.stuckPartitionCount(areFilesBlocked: !fullDisks.isEmpty)))
     }
 }
 

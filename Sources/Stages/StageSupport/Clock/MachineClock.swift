@@ -33,9 +33,9 @@ struct MachineClock {
     /// Notes the machine's time. Returns whether the clock has stepped since the last observation.
     mutating func observe(time: Int64, at now: Instant) -> Bool {
         let offset = time - now.milliseconds
-        let isStep = abs(offset - lastOffset) > ClusterClock.stepMilliseconds
+        let isStep = abs(offset - lastOffset) > ClusterClock.agreementMilliseconds
         lastOffset = offset
-        let agreesWithTrusted = abs(offset - trustedOffset) <= ClusterClock.stepMilliseconds
+        let agreesWithTrusted = abs(offset - trustedOffset) <= ClusterClock.agreementMilliseconds
         if agreesWithTrusted {
             steppedAt = nil
         } else if isStep || steppedAt == nil {

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Kafka
 
-/// Tests of `AwaitedEnds`: the queries for the ends of partitions that a loop waits for. No Kafka client is involved.
+/// Tests of `AwaitedWatermarks`: the queries for the watermarks of partitions that a loop waits for. No Kafka client is involved.
 /// The test submits the queries and gives the answers by their numbers.
-@Suite struct AwaitedEndsTests {
+@Suite struct AwaitedWatermarksTests {
     private let one = TopicPartition("reports", 1)
     private let two = TopicPartition("reports", 2)
-    private let ends = Watermarks(low: 3, high: 9)
+    private let watermarks = Watermarks(low: 3, high: 9)
 
     private func instant(_ milliseconds: Int) -> Instant {
         Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
@@ -17,7 +17,7 @@ import Testing
 
     /// Submits the query that is due, with this number. Returns its partitions.
     private func ask(
-        _ awaited: inout AwaitedEnds, as number: UInt64, at milliseconds: Int
+        _ awaited: inout AwaitedWatermarks, as number: UInt64, at milliseconds: Int
     ) -> Set<TopicPartition> {
         var queriedPartitions: Set<TopicPartition> = []
         awaited.submitDueQuery(at: instant(milliseconds)) { query in
@@ -28,14 +28,15 @@ import Testing
     }
 
     @Test func `all partitions that are due are in one query, and none is queried twice`() {
-        var awaited = AwaitedEnds()
+        var awaited = AwaitedWatermarks()
         awaited.add([one, two], at: instant(10))
         #expect(ask(&awaited, as: 1, at: 9) == [])
         #expect(ask(&awaited, as: 1, at: 10) == [one, two])
         #expect(ask(&awaited, as: 2, at: 10) == [])
-        let answers = awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(20))
+        let answers = awaited.handle(
+            .watermarks([one: watermarks]), to: OffsetQueryID(number: 1), at: instant(20))
         #expect(answers.map(\.partition) == [one])
-        #expect(answers.map(\.ends) == [ends])
+        #expect(answers.map(\.watermarks) == [watermarks])
         #expect(answers.map(\.askedAt) == [instant(10)])
         #expect(!awaited.contains(one))
         #expect(awaited.contains(two))
@@ -43,37 +44,44 @@ import Testing
     }
 
     @Test func `an answer to an earlier query counts for nothing`() {
-        var awaited = AwaitedEnds()
+        var awaited = AwaitedWatermarks()
         awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
         awaited.add([one], at: instant(5))
-        #expect(awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(6)) == [])
-        #expect(ask(&awaited, as: 2, at: 6) == [one])
-        #expect(awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 1), at: instant(7)) == [])
         #expect(
-            awaited.handle(.watermarks([one: ends]), to: OffsetQueryID(number: 2), at: instant(8)).count == 1)
+            awaited.handle(.watermarks([one: watermarks]), to: OffsetQueryID(number: 1), at: instant(6)) == []
+        )
+        #expect(ask(&awaited, as: 2, at: 6) == [one])
+        #expect(
+            awaited.handle(.watermarks([one: watermarks]), to: OffsetQueryID(number: 1), at: instant(7)) == []
+        )
+        #expect(
+            awaited.handle(.watermarks([one: watermarks]), to: OffsetQueryID(number: 2), at: instant(8)).count
+                == 1)
         awaited.add([two], at: instant(9))
         #expect(ask(&awaited, as: 3, at: 9) == [two])
         awaited.removeAll()
-        #expect(awaited.handle(.watermarks([two: ends]), to: OffsetQueryID(number: 3), at: instant(9)) == [])
+        #expect(
+            awaited.handle(.watermarks([two: watermarks]), to: OffsetQueryID(number: 3), at: instant(9)) == []
+        )
     }
 
     @Test func `a partition whose query failed is queried again after a pause`() {
-        var awaited = AwaitedEnds()
+        var awaited = AwaitedWatermarks()
         awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
         let failure = OffsetQueryResult.failed(
             [one, two], KafkaError(action: "ask a leader", code: .leaderNotAvailable))
         #expect(awaited.handle(failure, to: OffsetQueryID(number: 1), at: instant(100)) == [])
-        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.retryMilliseconds - 1) == [])
-        #expect(ask(&awaited, as: 2, at: 100 + AwaitedEnds.retryMilliseconds) == [one])
+        #expect(ask(&awaited, as: 2, at: 100 + AwaitedWatermarks.retryMilliseconds - 1) == [])
+        #expect(ask(&awaited, as: 2, at: 100 + AwaitedWatermarks.retryMilliseconds) == [one])
     }
 
     @Test func `a query without an answer is repeated`() {
-        var awaited = AwaitedEnds()
+        var awaited = AwaitedWatermarks()
         awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
-        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMillisecondsMax - 1) == [])
-        #expect(ask(&awaited, as: 2, at: AwaitedEnds.answerMillisecondsMax) == [one])
+        #expect(ask(&awaited, as: 2, at: AwaitedWatermarks.answerMillisecondsMax - 1) == [])
+        #expect(ask(&awaited, as: 2, at: AwaitedWatermarks.answerMillisecondsMax) == [one])
     }
 }

@@ -1,18 +1,18 @@
 package import Kafka
 package import Lifecycle
 
-/// The partitions whose ends (watermarks) a loop has queried or is about to query. The loop submits queries and does
-/// not wait. If a query fails, its partitions are queried again after a pause.
-package struct AwaitedEnds {
+/// The partitions whose watermarks (first offset and end) a loop has queried or is about to query. The loop submits
+/// queries and does not wait. If a query fails, its partitions are queried again after a pause.
+package struct AwaitedWatermarks {
     /// The pause after a failed query.
     package static let retryMilliseconds = 500
     /// The time after which a query without an answer counts as failed. A client that was replaced never answers.
     package static let answerMillisecondsMax = 10_000
 
-    /// The ends of a partition, and the time at which the query was submitted.
-    package struct PartitionEnds: Equatable {
+    /// The watermarks of a partition, and the time at which the query was submitted.
+    package struct PartitionWatermarks: Equatable {
         package let partition: TopicPartition
-        package let ends: Watermarks
+        package let watermarks: Watermarks
         package let askedAt: Instant
     }
 
@@ -59,19 +59,20 @@ package struct AwaitedEnds {
         }
     }
 
-    /// Takes the answer to a query. Returns the ends of the partitions that waited for this answer.
+    /// Takes the answer to a query. Returns the watermarks of the partitions that waited for this answer.
     package mutating func handle(_ answer: OffsetQueryResult, to query: OffsetQueryID, at now: Instant)
-        -> [PartitionEnds]
+        -> [PartitionWatermarks]
     {
         switch answer {
-        case .watermarks(let watermarks):
-            var foundEnds: [PartitionEnds] = []
-            for (partition, ends) in watermarks {
+        case .watermarks(let watermarksByPartition):
+            var found: [PartitionWatermarks] = []
+            for (partition, watermarks) in watermarksByPartition {
                 guard case .queried(query, let askedAt) = waits[partition] else { continue }
                 waits[partition] = nil
-                foundEnds.append(PartitionEnds(partition: partition, ends: ends, askedAt: askedAt))
+                found.append(
+                    PartitionWatermarks(partition: partition, watermarks: watermarks, askedAt: askedAt))
             }
-            return foundEnds
+            return found
         case .failed(let partitions, _):
             for partition in partitions {
                 guard case .queried(query, _) = waits[partition] else { continue }

@@ -14,7 +14,7 @@ extension ClusterClock {
     /// higher of both. Returns nil before the first observation.
     package func decisionTime(at now: Instant) -> Int64? {
         guard let machineClock else { return knownOffset.map { $0 + now.milliseconds } }
-        guard let knownOffset, !knowsOnlyStampsAheadOfMachine else {
+        guard let knownOffset, !lead.isWatchedFromStart else {
             return machineClock.lowerOffset + now.milliseconds
         }
         let offset =
@@ -24,12 +24,12 @@ extension ClusterClock {
 
     /// Returns the offset of the machine's clock, or the upper bound if the clock is ahead of it.
     private func boundedOffset(of machineClock: MachineClock) -> Int64 {
-        min(machineClock.lowerOffset, offsetMax ?? .max)
+        min(machineClock.lowerOffset, offsetUpperBound ?? .max)
     }
 
     /// Whether the stamps confirm the machine's clock: they are not far behind it, and not all of them are ahead of it.
     package var isMachineConfirmed: Bool {
-        !knowsOnlyStampsAheadOfMachine && !lacksConfirmingStamps
+        !lead.isWatchedFromStart && !lacksConfirmingStamps
     }
 
     /// Returns the time for acts that are due at a moment, in milliseconds since 1970: the time by the stamps, which is
@@ -44,7 +44,7 @@ extension ClusterClock {
     /// Whether the time by the stamps is ahead of the machine's clock and has not been so for long enough.
     private func isUnproven(offset: Int64) -> Bool {
         guard isAheadOfMachine(offset: offset) else { return false }
-        return provenOffset.map { offset > $0 + Self.stepMilliseconds } ?? true
+        return lead.provenOffset.map { offset > $0 + Self.agreementMilliseconds } ?? true
     }
 
     /// Whether a clock has stepped, or is ahead of the other one, and this has not lasted yet.
@@ -53,8 +53,9 @@ extension ClusterClock {
         return stampsAheadOfKnown != nil || machineClock?.isDoubtful == true || areStampsUnproven
     }
 
-    /// Returns a time that has surely passed, in milliseconds since 1970: the machine's time, or the time by the stamps if
-    /// they are too far behind to confirm it. Returns nil until both sources were watched for `settleMilliseconds`, so that no irreversible act depends on one source alone.
+    /// Returns a time that has surely passed, in milliseconds since 1970: the machine's time, or the time by the stamps
+    /// if they are too far behind to confirm it. Returns nil until both sources were watched for `settleMilliseconds`,
+    /// so that no irreversible act depends on one source alone.
     package func earliestTime(at now: Instant) -> Int64? {
         guard let knownOffset, let machineClock, now.milliseconds(since: startedAt) >= settleMilliseconds
         else { return nil }
@@ -81,7 +82,7 @@ extension ClusterClock {
     /// stamps. Zero if the clocks may agree.
     package var machineAheadMilliseconds: Int64 {
         guard let machineOffset = machineClock?.lastOffset else { return 0 }
-        if let offsetMax, machineOffset > offsetMax { return machineOffset - offsetMax }
+        if let offsetUpperBound, machineOffset > offsetUpperBound { return machineOffset - offsetUpperBound }
         let highestOffset = [knownOffset, stampsAheadOfKnown?.offset].compactMap(\.self).max()
         return min(0, machineOffset - (highestOffset ?? machineOffset))
     }
@@ -91,8 +92,8 @@ extension ClusterClock {
         guard let knownOffset, let machineClock else { return 0 }
         let difference = max(machineClock.upperOffset - knownOffset, knownOffset - machineClock.lowerOffset)
         if stampsAheadOfKnown != nil || machineClock.isDoubtful {
-            return max(difference, Self.stepMilliseconds)
+            return max(difference, Self.agreementMilliseconds)
         }
-        return knownOffset - machineClock.lowerOffset > Self.stepMilliseconds ? difference : 0
+        return knownOffset - machineClock.lowerOffset > Self.agreementMilliseconds ? difference : 0
     }
 }

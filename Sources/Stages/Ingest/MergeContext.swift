@@ -3,18 +3,27 @@ internal import InstallationRecords
 
 /// An installation while one report is merged into it, with the result so far.
 struct MergeContext {
+    /// The effect of the report on the installation. Each stronger effect includes the weaker ones.
+    enum Effect: Int, Comparable {
+        /// The report added nothing, not even a later time.
+        case none
+        /// The report repeats values at a later time. In this write interval their times are written already.
+        case repeated
+        /// The same, and the times are due for a write.
+        case repeatedAndDue
+        /// A value other than a time has changed.
+        case changed
+
+        static func < (a: Effect, b: Effect) -> Bool { a.rawValue < b.rawValue }
+    }
+
     var installation: Installation
     /// The time of the report.
     let time: ReportTime
+    private(set) var effect = Effect.none
     var events: [Event] = []
     var claim: TokenClaim?
     var affectedRows = AffectedRows()
-    /// Whether a value other than a time has changed.
-    private(set) var isChanged = false
-    /// Whether the report repeats a value at a later time, so that its time has changed.
-    private(set) var isRepeated = false
-    /// Whether the installation is due for a write even if only times have changed.
-    private var isRewriteDue = false
     /// Whether the installation moved to another recipient, by login or logout.
     var hasMoved = false
 
@@ -23,23 +32,20 @@ struct MergeContext {
         self.time = time
     }
 
-    /// Whether the report added nothing, not even a later time.
-    var hasNoEffect: Bool { !isChanged && !isRepeated }
+    private mutating func raiseEffect(to new: Effect) { effect = max(effect, new) }
 
-    var mustBeWritten: Bool { isChanged || isRewriteDue }
+    mutating func markChanged() { raiseEffect(to: .changed) }
 
-    mutating func markChanged() { isChanged = true }
-
-    /// Requires a write, even if this interval already has one.
-    mutating func requireWrite() { isRewriteDue = true }
+    /// Requires a write of repeated values, even if this interval already has one.
+    mutating func markDue() { if effect == .repeated { raiseEffect(to: .repeatedAndDue) } }
 
     /// Notes the effect on a value. Returns whether the value changed.
     @discardableResult
     mutating func noteEffect(_ effect: MergeEffect) -> Bool {
         switch effect {
         case .ignored: return false
-        case .repeated: isRepeated = true
-        case .changed: isChanged = true
+        case .repeated: raiseEffect(to: .repeated)
+        case .changed: raiseEffect(to: .changed)
         }
         return effect == .changed
     }
@@ -63,7 +69,7 @@ struct MergeContext {
         else {
             return false
         }
-        isRewriteDue = true
+        raiseEffect(to: .repeatedAndDue)
         return true
     }
 

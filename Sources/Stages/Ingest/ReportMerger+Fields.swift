@@ -37,7 +37,7 @@ extension ReportMerger {
         let hasProfileChanged = mergeProfileFields(from: report, into: &context)
         // A login needs its exact time. With an older time, a report of the previous user that arrives late would win
         // over a repeated login.
-        if report.kind == .profile, context.isRepeated { context.requireWrite() }
+        if report.kind == .profile { context.markDue() }
         if let oldReportTime, let newReportTime = context.installation.profileReportedAt,
             newReportTime > oldReportTime
         {

@@ -54,7 +54,7 @@ package final class ReportMerger {
             let oldInstallation = installation ?? Installation(app: report.app, subject: report.subject)
             var context = MergeContext(installation: oldInstallation, at: arrival.reportTime(of: report))
             try mergeFields(from: report, into: &context)
-            if context.hasNoEffect { return .unchanged }
+            if context.effect == .none { return .unchanged }
             return .merged(completeMerge(&context, from: installation, now: now))
         } catch {
             return .rejected(error)
@@ -121,7 +121,7 @@ package final class ReportMerger {
     private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {
-        guard context.mustBeWritten else {
+        guard context.effect >= .repeatedAndDue else {
             return MergedInstallation(
                 installation: context.installation, changes: [], events: [], mustBeWritten: false)
         }
@@ -131,7 +131,7 @@ package final class ReportMerger {
         if context.installation.prune(at: now, for: app) { context.affectedRows.insertAll() }
         let changes = RegistryChange.between(
             old, and: context.installation, affectedRows: context.affectedRows, merger: self)
-        if context.isChanged { appendClosedEvents(from: old, to: &context) }
+        if context.effect == .changed { appendClosedEvents(from: old, to: &context) }
         return MergedInstallation(
             installation: context.installation, changes: changes, events: context.events,
             claim: context.claim, mustBeWritten: true)

@@ -89,8 +89,8 @@ final class ReportProcessor {
 
     /// Sends the accepted reports of a body to Kafka. `answer` follows.
     private func send(_ body: PendingBody) {
-        sharedProducer.send(body, records: body.reports.acceptedCount) { index, send in
-            body.reports.withRecord(at: index) { key, value in send(Self.reportsTopic, nil, key, value) }
+        sharedProducer.send(body, records: body.reports.acceptedCount) { index, queue in
+            body.reports.withRecord(at: index) { key, value in queue(Self.reportsTopic, nil, key, value) }
         }
     }
 

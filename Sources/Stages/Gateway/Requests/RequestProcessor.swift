@@ -167,9 +167,9 @@ final class RequestProcessor {
 
     /// Sends records to Kafka. `settle` follows when all are acknowledged, or when one may not be stored.
     func send(_ records: [OutgoingRecord], of pending: PendingRequest, then nextStep: NextStep) {
-        sharedProducer.send(.request(pending, then: nextStep), records: records.count) { index, send in
+        sharedProducer.send(.request(pending, then: nextStep), records: records.count) { index, queue in
             let record = records[index]
-            return send(
+            return queue(
                 record.destination.rawValue, record.partition, record.key.span, record.value?.span)
         }
     }
@@ -239,8 +239,8 @@ final class RequestProcessor {
         let entry = AuditEntry(
             at: max(0, WallTime.now().milliseconds), author: environment.identity(of: "gateway"),
             action: "gateway.start", app: AuditEntry.everyApp)
-        sharedProducer.send(.start, records: 1) { _, send in
-            send(OutgoingRecord.Destination.audit.rawValue, nil, entry.key.span, entry.encoded().span)
+        sharedProducer.send(.start, records: 1) { _, queue in
+            queue(OutgoingRecord.Destination.audit.rawValue, nil, entry.key.span, entry.encoded().span)
         }
     }
 }

@@ -6,6 +6,11 @@ internal import Telemetry
 /// of its records, or when one of them was not stored or may not be. If Kafka is lost, all waiting requests are settled
 /// at once. Confined to its loop.
 final class SharedProducer<Request>: EventHandler {
+    /// Queues one record. Without a partition its key decides the partition.
+    typealias QueueRecord = (
+        _ topic: Int, _ partition: Int32?, _ key: Span<UInt8>, _ value: Span<UInt8>?
+    ) -> SendResult
+
     private static var tickMilliseconds: Int { 1000 }
 
     private let loop: EventLoop
@@ -70,12 +75,10 @@ final class SharedProducer<Request>: EventHandler {
     ///
     /// - Parameters:
     ///   - count: The number of records, at least one.
-    ///   - sendRecord: Receives the index of a record, and passes its topic's index, partition, key and value to `send`.
-    ///     Without a partition the key decides it.
+    ///   - sendRecord: Receives the index of a record, and passes the record to `queue`.
     func send(
         _ request: Request, records count: Int,
-        sendRecord: (_ record: Int, _ send: (Int, Int32?, Span<UInt8>, Span<UInt8>?) -> SendResult) ->
-            SendResult
+        sendRecord: (_ index: Int, _ queue: QueueRecord) -> SendResult
     ) {
         let tag = pending.add(request, records: count)
         for record in 0..<count {

@@ -59,15 +59,7 @@ extension QueryHandler {
             }
             write(pushes: visiblePushes, events: events, to: &writer)
             writer.field("pushesIncomplete", pushes.limit == nil ? nil : true)
-            writer.objects("schedules", of: result.timers.sorted { $0.dueAt < $1.dueAt }) { timer, writer in
-                writer.field("id", timer.id)
-                writer.field("name", timer.name)
-                writer.field("activity", timer.activity)
-                writer.field("groupId", timer.send.group)
-                writer.field("dueAt", timer.dueAt)
-                writer.field("sendId", timer.send.id)
-                writer.field("event", timer.send.content.event.rawValue)
-            }
+            Self.write(schedules: result.timers, to: &writer)
             InstallationReport.writeReason(Self.mostUrgentReason(of: diagnoses.map(\.reason)), to: &writer)
         }
     }
@@ -107,6 +99,18 @@ extension QueryHandler {
         reasons.first { !$0.code.needsNoAction } ?? reasons.first
             ?? DisplayReason(
                 .nothingReported, "no phone of this user is known; the app must report the user in userId")
+    }
+
+    private static func write(schedules timers: [TimerRow], to writer: inout JSONWriter) {
+        writer.objects("schedules", of: timers.sorted { $0.dueAt < $1.dueAt }) { timer, writer in
+            writer.field("id", timer.id)
+            writer.field("name", timer.name)
+            writer.field("activity", timer.activity)
+            writer.field("groupId", timer.send.group)
+            writer.field("dueAt", timer.dueAt)
+            writer.field("sendId", timer.send.id)
+            writer.field("event", timer.send.content.event.rawValue)
+        }
     }
 
     private func write(pushes: [TimelinePush], events: QueryResult, to writer: inout JSONWriter) {

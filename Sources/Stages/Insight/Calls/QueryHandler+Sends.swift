@@ -92,7 +92,13 @@ extension QueryHandler {
 
     /// Sends of a list with their outcomes, and the results of all queries for them.
     struct SendPage {
-        var lines: [(position: ListPosition, summary: SendSummary)] = []
+        /// A send with its position in the list.
+        struct Line {
+            let position: ListPosition
+            let summary: SendSummary
+        }
+
+        var lines: [Line] = []
         var next: ListPosition?
         var results: [QueryResult] = []
     }
@@ -142,7 +148,7 @@ extension QueryHandler {
             results.append(taps)
         }
         results += try await addWaitingPhones(to: &summaries, app: query.app)
-        let lines = zip(page, summaries).map { (position: $0.position, summary: $1) }
+        let lines = zip(page, summaries).map { SendPage.Line(position: $0.position, summary: $1) }
         return SendPage(lines: lines, next: next, results: results)
     }
 

@@ -83,8 +83,9 @@ extension PartitionLog {
             cleaned: compactionProgress)
     }
 
-    /// Returns the current state if a checkpoint is due. The flusher writes it after the sync.
-    func dueCheckpoint() -> CheckpointFile? {
+    /// Returns the current state if a checkpoint is due, which then is not due any more. The flusher writes it after
+    /// the sync.
+    func takeDueCheckpoint() -> CheckpointFile? {
         guard checkpoints.isDue else { return nil }
         checkpoints.markTaken()
         return CheckpointFile(
@@ -148,7 +149,7 @@ extension PartitionLog {
     /// Closes the log and its files without a change on the disk.
     func abandon(reason: String) {
         closedReason = reason
-        for segment in segments { environment.open.close(segment) }
+        for segment in segments { environment.openSegments.close(segment) }
         let waiters = flushState.waiters
         flushState = FlushState()
         for waiter in waiters { waiter.done(waiter.offset <= durableOffset ? nil : .closed(reason)) }

@@ -58,7 +58,7 @@ extension PartitionLog {
         let request = FlushRequest(
             log: id, files: flushState.filesUnderWay,
             directory: flushState.isDirectoryDirty ? directory : nil,
-            endOffset: endOffset, checkpoint: dueCheckpoint())
+            endOffset: endOffset, checkpoint: takeDueCheckpoint())
         for segment in dirtySegments { segment.isDirty = false }
         flushState.fullSegments.removeAll(keepingCapacity: true)
         flushState.isDirectoryDirty = false
@@ -79,7 +79,7 @@ extension PartitionLog {
     private func postponeFlush(after error: DiskError) {
         environment.counters.diskFailures.add()
         logAppendFailure(error)
-        environment.open.closeSegments()
+        environment.openSegments.closeSegments()
         flushState.isPostponed = true
     }
 
@@ -124,7 +124,7 @@ extension PartitionLog {
             .field("error", error.description))
         let waiters = flushState.waiters
         flushState.waiters = []
-        environment.open.closeSegments()
+        environment.openSegments.closeSegments()
         do throws(LogError) {
             try reopen(cuttingTo: environment.flushPolicy == .everyAck ? durableOffset : nil)
         } catch {

@@ -5,8 +5,8 @@ extension GroupCoordinator {
     /// Stores offsets. They count, and are answered, when they are durable.
     func commit(_ request: OffsetCommitRequest, from token: ReplyToken) {
         switch group(forCommit: request) {
-        case .failure(let refusal):
-            reply(to: token, with: .commit(.all(request.topics, error: refusal.error)))
+        case .failure(let error):
+            reply(to: token, with: .commit(.all(request.topics, error: error)))
         case .success(let group):
             let (offsets, response) = validateOffsets(in: request.topics)
             guard !offsets.isEmpty else {
@@ -23,19 +23,19 @@ extension GroupCoordinator {
     }
 
     /// Returns the group, which is made if needed, if it can take this commit.
-    private func group(forCommit request: OffsetCommitRequest) -> Result<Group, Refusal> {
+    private func group(forCommit request: OffsetCommitRequest) -> Result<Group, ErrorCode> {
         guard let group = groups[request.groupID] else {
-            guard request.generation < 0 else { return .failure(Refusal(error: .illegalGeneration)) }
+            guard request.generation < 0 else { return .failure(.illegalGeneration) }
             guard let group = makeGroup(id: request.groupID) else {
-                return .failure(Refusal(error: .policyViolation))
+                return .failure(.policyViolation)
             }
             return .success(group)
         }
         let source = CommitSource(
             memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
             isTransactional: false)
-        if let error = commitError(of: source, in: group) { return .failure(Refusal(error: error)) }
-        if group.state == .completingRebalance { return .failure(Refusal(error: .rebalanceInProgress)) }
+        if let error = commitError(of: source, in: group) { return .failure(error) }
+        if group.state == .completingRebalance { return .failure(.rebalanceInProgress) }
         if let member = group.members[request.memberID] { extendSession(of: member, in: group) }
         return .success(group)
     }

@@ -37,8 +37,8 @@ extension GroupCoordinator {
             groupID: request.groupID, memberID: request.memberID, instanceID: request.instanceID,
             generation: request.generation)
         {
-        case .failure(let refusal):
-            refuseSync(of: token, error: refusal.error)
+        case .failure(let error):
+            refuseSync(of: token, error: error)
         case .success(let found):
             let agrees =
                 (request.protocolType == nil || request.protocolType == found.group.protocolType)

@@ -3,8 +3,8 @@ extension GroupCoordinator {
     /// Stores offsets as pending ones of the producer's transaction.
     func commit(_ request: TxnOffsetCommitRequest, from token: ReplyToken) {
         switch group(forCommit: request) {
-        case .failure(let refusal):
-            reply(to: token, with: .transactionalCommit(.all(request.topics, error: refusal.error)))
+        case .failure(let error):
+            reply(to: token, with: .transactionalCommit(.all(request.topics, error: error)))
         case .success(let group):
             let (offsets, response) = validateOffsets(in: request.topics)
             guard !offsets.isEmpty else {
@@ -27,17 +27,17 @@ extension GroupCoordinator {
     }
 
     /// Returns the group, which is made if needed, if it can take this commit.
-    private func group(forCommit request: TxnOffsetCommitRequest) -> Result<Group, Refusal> {
-        guard !request.groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
+    private func group(forCommit request: TxnOffsetCommitRequest) -> Result<Group, ErrorCode> {
+        guard !request.groupID.isEmpty else { return .failure(.invalidGroupID) }
         guard let group = groups[request.groupID] ?? makeGroup(id: request.groupID) else {
-            return .failure(Refusal(error: .policyViolation))
+            return .failure(.policyViolation)
         }
         let source = CommitSource(
             memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
             isTransactional: true)
         if let error = commitError(of: source, in: group) {
             removeIfUnused(group)
-            return .failure(Refusal(error: error))
+            return .failure(error)
         }
         return .success(group)
     }

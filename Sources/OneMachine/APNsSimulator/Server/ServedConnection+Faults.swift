@@ -1,8 +1,7 @@
 internal import HTTP2
 
-// Injected faults of the whole connection: a GOAWAY, a new limit on streams, a stall, windows that are not
-// enlarged, a reset or a close.
-
+/// Injected faults of the whole connection: a GOAWAY, a new limit on streams, a stall, windows that are not
+/// enlarged, a reset or a close.
 extension ServedConnection {
     /// Applies the faults that act before the handshake, and keeps the others until HTTP/2 begins.
     func applyHandshakeFaults(_ openingFaults: [InjectedFault.ConnectionFault]) {

@@ -135,7 +135,7 @@ final class ServedConnection: TLSConnectionDelegate {
         let isGoaway = if case .goaway = injected.connectionFault { true } else { false }
         if isGoaway { apply(injected.connectionFault, at: facts.stream) }
 
-        let requestFault: InjectedFault.RequestFault =
+        let requestFault: InjectedFault.RequestFault? =
             incoming.areHeadersTruncated
             ? .answerBody(status: Self.headerFieldsTooLarge, body: []) : injected.requestFault
         let entry: JournalEntry? =
@@ -177,7 +177,7 @@ final class ServedConnection: TLSConnectionDelegate {
         }
         faults.settledStream = max(faults.settledStream, exchange.stream.number)
         switch exchange.requestFault {
-        case .none:
+        case nil:
             let (reply, isDelivered) = simulator.process(exchange)
             send(reply, for: exchange, isDelivered: isDelivered)
         case .answer(200, _, _, _): send(.accepted, for: exchange)

@@ -6,10 +6,11 @@ extension GroupCoordinator {
         case .failure(let error):
             reply(to: token, with: .transactionalCommit(.all(request.topics, error: error)))
         case .success(let group):
-            let (offsets, response) = validateOffsets(in: request.topics)
+            let validated = validateOffsets(in: request.topics)
+            let offsets = validated.offsets
             guard !offsets.isEmpty else {
                 removeIfUnused(group)
-                return reply(to: token, with: .transactionalCommit(response))
+                return reply(to: token, with: .transactionalCommit(validated.answer))
             }
             group.addPendingOffsets(offsets, of: request.producerID, epoch: request.producerEpoch)
             let records = offsets.keys.sorted().compactMap { partition in
@@ -22,7 +23,7 @@ extension GroupCoordinator {
             persist(
                 records,
                 then: .pending(
-                    group: group.id, producer: request.producerID, offsets, token, response))
+                    group: group.id, producer: request.producerID, offsets, token, validated.answer))
         }
     }
 

@@ -131,10 +131,12 @@ extension PartitionLog {
         guard !checkpoints.isCurrent else { return abandon(reason: "the broker is stopping") }
         do throws(DiskError) {
             let dirtySegments = (flushState.fullSegments + [activeSegment]).filter(\.isDirty)
-            for file in try flushState.filesUnderWay + openFiles(of: dirtySegments) {
+            // The result of a sync under way has not come, so its files are synced once more.
+            let filesUnderWay = flushState.underWay?.request.files ?? []
+            for file in try filesUnderWay + openFiles(of: dirtySegments) {
                 try environment.disk.sync(file)
             }
-            if flushState.isDirectoryDirty || flushState.isUnderWay {
+            if flushState.isDirectoryDirty || flushState.underWay != nil {
                 try environment.disk.syncDirectory(at: directory)
             }
             try environment.disk.replace(checkpointPath, with: checkpoint.encoded())

@@ -56,9 +56,7 @@ extension ServedConnection {
     /// processed.
     private func sendGoaway(code: HTTP2ErrorCode, lastStream: Int32, reason: String?, thenClose: Bool) {
         faults.goawayLastStream = min(faults.goawayLastStream, max(faults.settledStream, lastStream))
-        // The connection closes if any of its GOAWAYs demands it.
-        faults.closesWhenDone = faults.closesWhenDone || thenClose
-        faults.staysOpen = !faults.closesWhenDone
+        faults.recordGoaway(thenClose: thenClose)
         session.sendGoaway(
             lastStream: faults.goawayLastStream, code: code,
             debug: reason.map { ReplyEncoder.body(reason: $0, timestamp: nil) } ?? [])

@@ -96,11 +96,10 @@ final class ServedConnection: TLSConnectionDelegate {
 
     /// Ends the connection when everything is done: by the rules of HTTP/2, or after a GOAWAY that closes it.
     private func endIfDone() {
-        // After a GOAWAY that must not end the connection, only an error of HTTP/2 ends it.
-        if session.isFinished, !faults.staysOpen || session.events.failure != nil {
+        if session.isFinished, faults.end != .never || session.events.failure != nil {
             return transport.finish()
         }
-        guard faults.closesWhenDone, delayedReplies == 0, !session.wantsToSend else { return }
+        guard faults.end == .whenAnswered, delayedReplies == 0, !session.wantsToSend else { return }
         // Requests that are never answered do not keep the connection open.
         unansweredStreams.removeAll { !session.isOpen($0) }
         if session.openStreamCount == unansweredStreams.count { transport.finish() }

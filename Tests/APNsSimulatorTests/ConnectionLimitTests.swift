@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `stopping answers the started requests and sends Shutdown`() async throws {
-        let delayed = InjectedFault(requestFault: .none, delayMilliseconds: 300)
+        let delayed = InjectedFault(delayMilliseconds: 300)
         let simulator = try RunningSimulator(faultInjector: FaultsByRequest { _ in delayed })
         let client = simulator.client()
         async let answer = client.send(.push(simulator.token()))
@@ -93,7 +93,7 @@ import Testing
     @Test func `stopping closes the remaining connections at the deadline`() async throws {
         let simulator = try RunningSimulator(
             faultInjector: FaultsByRequest { _ in
-                InjectedFault(requestFault: .none, delayMilliseconds: 3_600_000)
+                InjectedFault(delayMilliseconds: 3_600_000)
             })
         let client = simulator.client()
         async let answer = client.send(.push(simulator.token()))

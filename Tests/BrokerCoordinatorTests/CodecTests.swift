@@ -12,7 +12,7 @@ struct CodecTests {
         body: (inout WireReader) throws(WireError) -> Request
     ) throws -> Request {
         let bytes = try #require(WireVectors.all["\(name)Request \(version)"])
-        return try WireReader.read(bytes, flexible: key.versions.isFlexible(version)) {
+        return try WireReader.read(bytes, encoding: key.versions.encoding(of: version)) {
             (reader) throws(WireError) in
             let request = try body(&reader)
             // A request of this version has no bytes after it.
@@ -25,7 +25,7 @@ struct CodecTests {
     private func expectResponse(
         _ name: String, key: APIKey, version: Int16, body: (inout WireWriter) -> Void
     ) {
-        var writer = WireWriter(flexible: key.versions.isFlexible(version))
+        var writer = WireWriter(encoding: key.versions.encoding(of: version))
         body(&writer)
         #expect(writer.copied() == WireVectors.all["\(name)Response \(version)"], "\(name) \(version)")
     }

@@ -88,7 +88,7 @@ struct HostileInputTests {
 
     /// Decodes a request; nil if the decoder refuses it.
     private func decode(_ bytes: [UInt8], as api: APIKey, version: Int16) -> Decoded? {
-        try? WireReader.read(bytes, flexible: api.versions.isFlexible(version)) {
+        try? WireReader.read(bytes, encoding: api.versions.encoding(of: version)) {
             (reader) throws(WireError) in
             switch api {
             case .joinGroup: .group(.join(try .init(from: &reader, version: version)))

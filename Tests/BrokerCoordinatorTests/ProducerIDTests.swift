@@ -112,7 +112,7 @@ struct ProducerIDTests {
         let addedPartition = TopicPartition(topic: "t", partition: 0)
         func refusal(epoch: Int16, partition: TopicPartition) -> ErrorCode? {
             driver.coordinator.refusal(
-                of: .init(of: "x", producer: producer.id, epoch: epoch), partition: partition)
+                of: .init(transactionalID: "x", id: producer.id, epoch: epoch), partition: partition)
         }
         #expect(refusal(epoch: producer.epoch, partition: addedPartition) == .invalidTxnState)
         _ = driver.ask(producer.add())
@@ -122,14 +122,15 @@ struct ProducerIDTests {
             refusal(epoch: producer.epoch, partition: .init(topic: "t", partition: 1)) == .invalidTxnState)
         #expect(refusal(epoch: producer.epoch + 1, partition: addedPartition) == .invalidProducerEpoch)
         #expect(
-            driver.coordinator.refusal(of: .init(of: "y", producer: 1, epoch: 0), partition: addedPartition)
+            driver.coordinator.refusal(
+                of: .init(transactionalID: "y", id: 1, epoch: 0), partition: addedPartition)
                 == .invalidProducerIDMapping)
         #expect(
             driver.coordinator.refusal(
-                of: .init(of: "x", producer: producer.id, epoch: producer.epoch), group: "g") == nil)
+                of: .init(transactionalID: "x", id: producer.id, epoch: producer.epoch), group: "g") == nil)
         #expect(
             driver.coordinator.refusal(
-                of: .init(of: "x", producer: producer.id, epoch: producer.epoch), group: "h")
+                of: .init(transactionalID: "x", id: producer.id, epoch: producer.epoch), group: "h")
                 == .invalidTxnState)
         _ = driver.ask(producer.end(commits: true))
         #expect(refusal(epoch: producer.epoch, partition: addedPartition) == .invalidTxnState)

@@ -25,7 +25,8 @@ enum Simulations {
     /// another kind.
     static func transaction(in record: CoordinatorRecord) -> (String, TransactionFacts)? {
         guard let value = record.value else { return nil }
-        let name = try? WireReader.read(record.key, flexible: true) { (reader) throws(WireError) -> String? in
+        let name = try? WireReader.read(record.key, encoding: .compact) {
+            (reader) throws(WireError) -> String? in
             try reader.int16() == TransactionRecords.transactionKind ? try reader.string() : nil
         }
         guard let name, let facts = try? TransactionRecords.facts(from: value) else { return nil }

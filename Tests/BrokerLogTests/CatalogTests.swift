@@ -237,7 +237,7 @@ struct CatalogTests {
             faultyDisk.revive()
             if isCreated { return }
             #expect(store.logs.isEmpty, "step \(step)")
-            #expect(store.environment.open.count == 0, "step \(step)")
+            #expect(store.environment.openSegments.count == 0, "step \(step)")
             while store.worker.runOnce() {}
             _ = try store.create("t", partitions: 1)
             #expect(store.catalog.entries.count == 1, "step \(step)")
@@ -245,8 +245,21 @@ struct CatalogTests {
         Issue.record("the creation always fails")
     }
 
+    @Test(arguments: ["t-2147483647.1", "t-0.9223372036854775807"])
+    func `a repair passes over a directory whose numbers the broker never gives`(name: String) throws {
+        try fillStore()
+        unlink(first)
+        unlink(second)
+        try Disk().makeDirectory(at: directory.path + "/logs/" + name)
+        let plan = try StoreRepair(path: directory.path).plan()
+        #expect(plan.catalog?.entries.map(\.partitionCount) == [2])
+        #expect(plan.catalog?.nextSerial == 2)
+    }
+
     @Test func `the error of a file system without locks advises a local disk`() throws {
         let error = TopicStoreError.disk(DiskError(operation: .lock, path: "lock", code: ENOLCK))
         #expect("\(error)".contains("local disk"))
+        let other = DiskError(operation: .truncate, path: "log", code: EOPNOTSUPP)
+        #expect(!"\(other)".contains("locks"))
     }
 }

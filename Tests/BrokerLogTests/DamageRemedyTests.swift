@@ -65,9 +65,9 @@ struct DamageRemedyTests {
         let fixture = try logDamaged(at: 20)
         let segment = fixture.log.segment(holding: 20)
         let damagedBytes = try Disk().contents(of: segment.path)
-        let size = fixture.log.size
+        let size = fixture.log.byteCount
         for second in 10..<14 { fixture.upkeep(at: secondsAfterNoon(Int64(second))) }
-        #expect(fixture.log.size < size)
+        #expect(fixture.log.byteCount < size)
         #expect(fixture.log.damagedSegments == [segment.baseOffset])
         #expect(try Disk().contents(of: segment.path) == damagedBytes)
         #expect(fixture.store.environment.counters.damaged.value == 1)

@@ -19,7 +19,7 @@ extension LogBehaviourTests {
         for log in topic.partitions {
             for offset in 0..<30 as Range<Int64> { _ = try log.read(from: offset) }
         }
-        #expect(store.environment.open.count <= 4)
+        #expect(store.environment.openSegments.count <= 4)
     }
 
     @Test(arguments: [(1024, 128), (524_288, 128), (256, 32), (64, 16), (20, 16)])
@@ -36,14 +36,14 @@ extension LogBehaviourTests {
         let logs = try store.create("t", partitions: 40).partitions
         for log in logs { try log.append(timed("v", second: 0)) }
         store.settle()
-        #expect(store.environment.open.count == 40)
+        #expect(store.environment.openSegments.count == 40)
         store.upkeep(now: secondsAfterNoon(0))
         try logs[0].append(timed("w", second: 1))
         store.settle()
         store.upkeep(now: secondsAfterNoon(61))
-        #expect(store.environment.open.count == 1)
+        #expect(store.environment.openSegments.count == 1)
         store.upkeep(now: secondsAfterNoon(122))
-        #expect(store.environment.open.count == 0)
+        #expect(store.environment.openSegments.count == 0)
         for log in logs { #expect(try log.append(timed("w", second: 130)).baseOffset >= 1) }
         store.settle()
         for log in logs { #expect(try log.read(from: 0).count > 100) }
@@ -58,7 +58,7 @@ extension LogBehaviourTests {
             ) {}
             let logs = try store.create("t", partitions: 20).partitions
             for log in logs { try log.append(timed("v", second: 0)) }
-            #expect(store.environment.open.count <= 4)
+            #expect(store.environment.openSegments.count <= 4)
             for log in logs { log.checkpoints.requestCheckpoint() }
             for log in logs { log.requestFlush() }
             store.settle()
@@ -76,7 +76,7 @@ extension LogBehaviourTests {
             try other.append(timed("open", second: 0))
             for _ in 0..<2 { try fixture.log.append(timed("fill", second: 0)) }
             fixture.store.settle()
-            fixture.store.environment.open.closeSegments()
+            fixture.store.environment.openSegments.closeSegments()
             _ = try other.read(from: 0)
             fixture.faultyDisk.failNext(operation, with: .fail(EMFILE))
             try fixture.log.append(timed("more and more and more and more and more and more", second: 0))

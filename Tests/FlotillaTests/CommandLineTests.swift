@@ -40,6 +40,8 @@ func `the version has the spellings that people try`(arguments: [String]) async 
     let command = try await flotilla("confg")
     #expect(command.status == ExitCode.usage)
     #expect(command.errors == "flotilla: there is no command confg; `flotilla --help` lists them\n")
+    let help = try await flotilla("help", "confg")
+    #expect(help.status == ExitCode.usage && help.errors == command.errors)
     let flag = try await flotilla("config", "--shw")
     #expect(flag.status == ExitCode.usage)
     #expect(flag.errors.contains("unknown flag --shw; did you mean --show?"))

@@ -42,6 +42,9 @@ struct DeadLettersCommandTests {
         #expect(
             withoutConfirmation.status == ExitCode.usage
                 && withoutConfirmation.errors.contains("nothing was sent again"), "\(withoutConfirmation)")
+        #expect(
+            withoutConfirmation.errors.contains("Continue?")
+                && !withoutConfirmation.output.contains("Continue?"), "a program reads standard output")
         let other = try await installation.flotilla("dead-letters", "redrive", "--app", "bank", "--yes")
         #expect(other.output.contains("sent 0 letters"), "\(other)")
         let done = try await installation.flotilla("dead-letters", "redrive", "--app", "shop", "--yes")
@@ -67,7 +70,7 @@ struct DeadLettersCommandTests {
         (["dead-letters", "show", "3-4"], ExitCode.usage, "is not the name of a dead letter"),
         (["dead-letters", "list", "--since", "yesterday"], ExitCode.usage, "--since must be"),
         (["dead-letters", "list", "--each", "--limit", "0"], ExitCode.usage, "--limit must be"),
-        (["dead-letters", "redrive", "--app", "no app"], ExitCode.usage, "--app is not an app id"),
+        (["dead-letters", "redrive", "--app", "no app"], ExitCode.usage, "--app must be 1 to 64"),
         (["dead-letters", "burn"], ExitCode.usage, "use list, show"),
         (["replay", "resend", "s1"], ExitCode.usage, "--app"),
         (["replay", "resend", "--app", "shop"], ExitCode.usage, "name one send"),

@@ -31,7 +31,7 @@ struct ReplayCommandTests {
             #expect(try await installation.process.exitStatus() == 0)
         }
         let dry = try await rebuild("--dry-run")
-        #expect(dry.status == 0 && dry.output.contains(state) && !dry.output.contains("Continue?"), "\(dry)")
+        #expect(dry.status == 0 && dry.output.contains(state) && !dry.errors.contains("Continue?"), "\(dry)")
         let withoutConfirmation = try await rebuild()
         #expect(
             withoutConfirmation.status == ExitCode.usage && withoutConfirmation.output.contains(state),

@@ -200,7 +200,7 @@ struct ScheduledActivityTests {
         #expect(listed.status == 0 && listed.output.contains(" m1 "), "\(listed)")
         #expect(
             try await flotilla("schedules", "cancel", "--app", "demo", "--group", "m1").output
-                == "canceled 1\n")
+                == "cancelled 1\n")
         let none = try await flotilla("schedules", "--app", "demo", "--group", "m1")
         #expect(none.output == "nothing waits\n")
         let twice = try await flotilla("send", body, "--app", "demo", "--in", "6", "--at", "2026-11-20")

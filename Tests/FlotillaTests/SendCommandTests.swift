@@ -72,8 +72,8 @@ struct SendCommandTests {
             refused.status == ExitCode.dataError && refused.errors.contains("contentState is required"),
             "\(refused)")
         let id = sent.output.dropFirst("accepted as ".count).trimmingCharacters(in: .whitespacesAndNewlines)
-        let cancelled = try await installation.flotilla("cancel", id, "--app", "shop")
-        #expect(cancelled.status == 0, "\(cancelled)")
+        let cancelled = try await installation.flotilla("cancel", id, "--app", "shop", "--json")
+        #expect(cancelled.status == 0 && cancelled.output == "{\"sendId\":\"\(id)\"}\n", "\(cancelled)")
         #expect(try await installation.flotilla("cancel", id, "--app", "bank").status == ExitCode.noInput)
         let records = try await kcat("sends")
         #expect(records.count == 3 && records.allSatisfy { $0.hasPrefix("shop/m1 ") })

@@ -40,18 +40,16 @@ struct APNsOptions {
         var streams: Int?
         var bodyBytes: Int?
         var reader = OptionReader(arguments)
-        while let name = reader.nextArgument() {
+        while let name = reader.nextName() {
             switch name {
             case "--client": port = try reader.numberAboveZero(of: name)
             case "--requests": requests = try reader.numberAboveZero(of: name)
             case "--rounds": rounds = try reader.numberAboveZero(of: name)
             case "--streams": streams = try reader.numberAboveZero(of: name)
             case "--body-bytes": bodyBytes = try reader.numberAboveZero(of: name)
-            case "--certificate": certificate = reader.nextArgument() ?? ""
-            case "--key": key = reader.nextArgument() ?? ""
-            default:
-                throw BenchmarkFailure(
-                    "unknown option \(name); there are --requests --rounds --streams --body-bytes")
+            case "--certificate": certificate = try reader.text(of: name)
+            case "--key": key = try reader.text(of: name)
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         if let streams { for index in shapes.indices { shapes[index].streams = streams } }

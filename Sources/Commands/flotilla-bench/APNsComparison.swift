@@ -3,14 +3,6 @@ internal import Foundation
 /// A run of our APNs client and h2load, shape by shape and round by round, so that the noise of a shared machine
 /// affects both. It compares medians.
 final class APNsComparison {
-    /// The results of one client, one element for each round.
-    private struct ClientSeries {
-        /// Pushes per second.
-        var rates: [Double] = []
-        /// Processor seconds per 100,000 pushes.
-        var costs: [Double] = []
-    }
-
     private let options: APNsOptions
     private let directory = "/dev/shm/flotilla-bench-\(getpid())"
     private let benchmarkProgram = CommandLine.arguments[0]
@@ -46,21 +38,11 @@ final class APNsComparison {
             _ = server.stop()
         }
         print("  \(shape.streams) streams, \(shape.bodyBytes) bytes")
-        printSummary(name: "our client", series: ours)
-        printSummary(name: "h2load", series: theirs)
-        let ratio = ours.costs.median / theirs.costs.median
-        print("    processor ratio \(threeDecimals(ratio)), wanted at most \(APNsBenchmark.target)")
+        print("    our client: \(ours.summary)")
+        print("    h2load: \(theirs.summary)")
+        let ratio = String(format: "%.3f", ours.costs.median / theirs.costs.median)
+        print("    processor ratio \(ratio), wanted at most \(APNsBenchmark.target)")
     }
-
-    private func printSummary(name: String, series: ClientSeries) {
-        let costs = series.costs.sorted()
-        let range = "[\(threeDecimals(costs[0]))-\(threeDecimals(costs[costs.count - 1]))]"
-        print(
-            "    \(name): \(grouped(series.rates.median)) pushes a second, processor \(threeDecimals(costs.median)) \(range)"
-        )
-    }
-
-    private func threeDecimals(_ value: Double) -> String { String(format: "%.3f", value) }
 
     // MARK: The processes
 
@@ -74,9 +56,8 @@ final class APNsComparison {
         guard !text.contains("requests:") || text.contains(" \(options.requests) succeeded") else {
             throw BenchmarkFailure("pushes of h2load failed: \(text.suffix(700))")
         }
-        let pushes = number(after: "pushes ", in: text) ?? Double(options.requests)
-        series.rates.append(rate)
-        series.costs.append(cost.processorSeconds / pushes * 100_000)
+        let pushes = number(after: "pushes ", in: text) ?? options.requests
+        series.append(rate: rate, processorSeconds: cost.processorSeconds, pushCount: pushes)
     }
 
     private func number(before word: String, in text: String) -> Double? {
@@ -84,9 +65,9 @@ final class APNsComparison {
         return text[..<range.lowerBound].split(separator: " ").last.flatMap { Double($0) }
     }
 
-    private func number(after word: String, in text: String) -> Double? {
+    private func number(after word: String, in text: String) -> Int? {
         guard let range = text.range(of: word) else { return nil }
-        return Double(text[range.upperBound...].prefix { $0.isNumber })
+        return Int(text[range.upperBound...].prefix { $0.isNumber })
     }
 
     private func startServer() throws -> PinnedProcess {

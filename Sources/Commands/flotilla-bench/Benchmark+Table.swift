@@ -71,7 +71,7 @@ extension Benchmark {
             Benchmark(
                 name: "fanout", summary: "sends through fan-out as a process: from Kafka to visible jobs",
                 options: "[--tokens N] [--rounds N] [--body BYTES] [--per-sheet N] [--singles N] "
-                    + "| --small GROUPS [--rate N] [--seconds N]", needsCluster: true,
+                    + "| --small GROUPS [--rate N] [--seconds N]; [--lanes N]", needsCluster: true,
                 run: FanOutBenchmark.run),
             Benchmark(
                 name: "fan-out-worker", summary: "planner and expander as one process",
@@ -182,7 +182,7 @@ extension Benchmark {
                 needsCluster: true, run: SendsBenchmark.run),
             Benchmark(
                 name: "store", summary: "a registry's rows written in random order and scanned",
-                options: "[--rows N] [--batch N] [--runs N]", run: StoreBenchmark.run),
+                options: "[--rows N] [--batch N] [--runs N] [--unsorted]", run: StoreBenchmark.run),
         ]
     }
 }

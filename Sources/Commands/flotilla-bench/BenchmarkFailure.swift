@@ -3,4 +3,8 @@ struct BenchmarkFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
+
+    static func unknownOption(_ name: String) -> BenchmarkFailure {
+        BenchmarkFailure("\(name) is not known; --help lists the options")
+    }
 }

@@ -21,7 +21,7 @@ enum BrokerBenchmark {
             try BrokerProcess.runMock(arguments: Array(arguments.dropFirst()))
         case BrokerProcess.serveBrokerArgument:
             try BrokerProcess.runBroker(arguments: Array(arguments.dropFirst()))
-        case "--ten-gib": try BrokerMemoryBenchmark.measure()
+        case "--ten-gib": try BrokerMemoryBenchmark.run()
         case nil, "--records": try compareAll(arguments: arguments)
         default: throw BenchmarkFailure("usage: flotilla-bench broker [--records N | --ten-gib]")
         }

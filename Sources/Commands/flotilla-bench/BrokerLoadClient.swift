@@ -67,44 +67,63 @@ struct BrokerLoadClient {
         }
     }
 
-    /// Returns records per second from the assignment on, after a first pass that opens the connection. Reads
-    /// again from the beginning until it has read enough, because the mock keeps only the newest 5 MiB of a
-    /// partition.
+    /// Records of each partition in one pass of `measureConsuming`. With 1 KiB each they are less than the 5 MiB that
+    /// the mock keeps of a partition.
+    private static let recordsPerPassAndPartition = 3_500
+    /// The time without a record after which a read has failed.
+    private static let readMillisecondsMax = 30_000
+
+    /// Returns records per second from the assignment on, after a first pass that opens the connection. Reads the same
+    /// records again and again until it has read enough, because the mock keeps only the newest ones.
     func measureConsuming(recordCount count: Int) throws -> Double {
+        let consumer = try makeConsumer()
+        let recordsPerPass = min(count, Self.recordsPerPassAndPartition * shape.partitions)
+        _ = try read(atLeast: recordsPerPass, with: consumer)
+        var measuredRecords = 0
+        var seconds = 0.0
+        while measuredRecords < count {
+            let start = Instant.now()
+            measuredRecords += try read(atLeast: recordsPerPass, with: consumer)
+            seconds += Instant.now().seconds(since: start)
+        }
+        return Double(measuredRecords) / seconds
+    }
+
+    /// Reads all records of the topic once, which are `count`. Returns records per second.
+    func measureReading(recordCount count: Int) throws -> Double {
+        let consumer = try makeConsumer()
+        let start = Instant.now()
+        let recordsRead = try read(atLeast: count, with: consumer)
+        return Double(recordsRead) / Instant.now().seconds(since: start)
+    }
+
+    private func makeConsumer() throws -> Consumer {
         var options = ConsumerOptions(membership: .manual)
         options.outOfRange = .earliest
         options.readsOpenTransactions = true
         options.prefetchKibibytesMax = 65_536
-        let consumer = try Consumer(
+        return try Consumer(
             settings: settings, options: options, name: "bench", log: .silent, metrics: Metrics())
+    }
+
+    /// Reads from the beginning of all partitions. Returns the number of records.
+    private func read(atLeast count: Int, with consumer: Consumer) throws -> Int {
         let partitions = (0..<shape.partitions).map { TopicPartition(BrokerShape.topic, Int32($0)) }
+        try consumer.assign(
+            startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
         var batch = RecordBatch()
-        var measuredRecords = 0
-        var seconds = 0.0
-        // 3,500 records of 1 KiB are less than the 5 MiB that the mock keeps of a partition.
-        let recordsPerPass = min(count, 3_500 * shape.partitions)
-        var isFirst = true
-        while measuredRecords < count {
-            let start = Instant.now()
-            try consumer.assign(
-                startingAt: partitions.map { PartitionStart(partition: $0, position: .beginning) })
-            var readInPass = 0
-            let limit = start.advanced(byMilliseconds: 30_000)
-            while readInPass < recordsPerPass {
-                _ = consumer.poll(into: &batch, waitMilliseconds: 100)
-                readInPass += batch.count
-                guard Instant.now() < limit else {
-                    throw BenchmarkFailure("read \(readInPass) of \(recordsPerPass) records")
-                }
+        defer { batch.clear() }
+        var recordsRead = 0
+        var limit = Instant.now().advanced(byMilliseconds: Self.readMillisecondsMax)
+        while recordsRead < count {
+            _ = consumer.poll(into: &batch, waitMilliseconds: 100)
+            recordsRead += batch.count
+            if batch.count > 0 { limit = Instant.now().advanced(byMilliseconds: Self.readMillisecondsMax) }
+            guard Instant.now() < limit else {
+                throw BenchmarkFailure("read \(recordsRead) of \(count) records")
             }
-            if !isFirst {
-                seconds += Instant.now().seconds(since: start)
-                measuredRecords += readInPass
-            }
-            isFirst = false
         }
-        batch.clear()
-        return Double(measuredRecords) / seconds
+        return recordsRead
     }
 
     /// Returns records per second in transactions of 1,000 records.

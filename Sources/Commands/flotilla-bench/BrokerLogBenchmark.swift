@@ -16,9 +16,8 @@ enum BrokerLogBenchmark {
                 + "--runs \(options.runs) --dir \(options.directory)")
         var rates: [String: [Double]] = [:]
         for _ in 0..<options.runs {
-            let path = try makeTemporaryDirectory(in: options.directory)
-            defer { removeTree(at: path) }
-            for (name, rate) in try measureOnce(in: path, options: options) {
+            let directory = try BenchmarkDirectory(in: options.directory)
+            for (name, rate) in try measureOnce(in: directory.path, options: options) {
                 rates[name, default: []].append(rate)
             }
         }
@@ -108,23 +107,6 @@ enum BrokerLogBenchmark {
             time: WallTime.now().milliseconds)
     }
 
-    private static func makeTemporaryDirectory(in parent: String) throws -> String {
-        var template = Array((parent + "/broker-log-XXXXXX").utf8CString)
-        guard let path = unsafe mkdtemp(&template) else {
-            throw BenchmarkFailure("cannot write in \(parent)")
-        }
-        return unsafe String(cString: path)
-    }
-
-    private static func removeTree(at path: String) {
-        guard let names = try? Disk().names(in: path) else {
-            unsafe unlink(path)
-            return
-        }
-        for name in names { removeTree(at: path + "/" + name) }
-        unsafe rmdir(path)
-    }
-
     private struct Options {
         var mebibytes = 512
         var recordsPerBatch = 16
@@ -133,19 +115,13 @@ enum BrokerLogBenchmark {
 
         init(parsing arguments: [String]) throws {
             var reader = OptionReader(arguments)
-            while let name = reader.nextArgument() {
-                guard let value = reader.nextArgument() else {
-                    throw BenchmarkFailure("\(name) needs a value")
-                }
-                let number = Int(value)
-                switch (name, number) {
-                case ("--mib", let number?): mebibytes = number
-                case ("--records", let number?): recordsPerBatch = number
-                case ("--runs", let number?): runs = number
-                case ("--dir", _): directory = value
-                default:
-                    throw BenchmarkFailure(
-                        "\(name) \(value) is not known; use --mib, --records, --runs, --dir")
+            while let name = reader.nextName() {
+                switch name {
+                case "--mib": mebibytes = try reader.numberAboveZero(of: name)
+                case "--records": recordsPerBatch = try reader.numberAboveZero(of: name)
+                case "--runs": runs = try reader.numberAboveZero(of: name)
+                case "--dir": directory = try reader.text(of: name)
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }

@@ -18,27 +18,31 @@ final class BrokerProcess {
     static let serveMockArgument = "serve-mock"
     static let serveBrokerArgument = "serve-broker"
 
-    let address: String
-    private let process: Process
-    private let input = Pipe()
-    let directory: String
+    private static let osFlush = "os"
+    private static let everyAckFlush = "every-ack"
 
+    /// One start of the server.
+    private struct Run {
+        let process: Process
+        /// The child ends when this pipe closes, however this process ends.
+        let input: Pipe
+        let address: String
+    }
+
+    let directory: String
+    private let arguments: [String]
+    private var run: Run
+
+    /// Starts the server, and creates the topic of the broker benchmarks on it.
     init(_ kind: Kind, shape: BrokerShape) throws {
         directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments =
-            kind == .mock
-            ? ["broker", Self.serveMockArgument, "\(shape.partitions)"]
-            : ["broker", Self.serveBrokerArgument, directory, kind == .broker ? "os" : "every-ack"]
-        let output = Pipe()
-        process.standardOutput = output
-        // The child ends when this pipe closes, however this process ends.
-        process.standardInput = input
-        try process.run()
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        address = line.trimmingCharacters(in: .newlines)
-        guard !address.isEmpty else { throw BenchmarkFailure("the \(kind) did not start") }
+        arguments =
+            switch kind {
+            case .mock: [Self.serveMockArgument, "\(shape.partitions)"]
+            case .broker: [Self.serveBrokerArgument, directory, Self.osFlush]
+            case .syncedBroker: [Self.serveBrokerArgument, directory, Self.everyAckFlush]
+            }
+        run = try Self.start(arguments: arguments)
         guard kind != .mock else { return }
         let admin = try AdminClient(
             settings: KafkaSettings(brokers: [address]), log: .silent, metrics: Metrics())
@@ -46,15 +50,43 @@ final class BrokerProcess {
         _ = try admin.createTopics([topic])
     }
 
+    private static func start(arguments: [String]) throws -> Run {
+        let (process, input, output) = (Process(), Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+        process.arguments = ["broker"] + arguments
+        process.standardOutput = output
+        process.standardInput = input
+        try process.run()
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let address = line.trimmingCharacters(in: .newlines)
+        guard !address.isEmpty else {
+            throw BenchmarkFailure("flotilla-bench broker \(arguments[0]) did not start")
+        }
+        return Run(process: process, input: input, address: address)
+    }
+
+    var address: String { run.address }
+
+    /// Ends the process, and starts another one on the same data.
+    func restart() throws {
+        end()
+        run = try Self.start(arguments: arguments)
+    }
+
+    /// Ends the process and removes its data.
     func stop() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
+        end()
         try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private func end() {
+        try? run.input.fileHandleForWriting.close()
+        run.process.waitUntilExit()
     }
 
     /// Resident memory of the process in MiB, now and at its peak.
     var residentMiB: (now: Int, peak: Int) {
-        let path = "/proc/\(process.processIdentifier)/status"
+        let path = "/proc/\(run.process.processIdentifier)/status"
         let lines = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n") ?? []
         func mebibytes(inField name: String) -> Int {
             let line = lines.first { $0.hasPrefix(name) }
@@ -74,7 +106,7 @@ final class BrokerProcess {
 
     static func runBroker(arguments: [String]) throws {
         var settings = BrokerSettings(dataDirectory: arguments[0])
-        settings.flush = arguments[1] == "os" ? .os : .everyAck
+        settings.flush = arguments[1] == osFlush ? .os : .everyAck
         // In the weather run, the whole process is a cluster with faults, for tests that cannot use a real
         // cluster.
         if let seed = TestCluster.delaySeed { SeededClusterDelays(seed: seed).install(in: &settings) }

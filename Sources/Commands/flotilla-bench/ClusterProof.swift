@@ -27,7 +27,7 @@ enum ClusterProof {
             case "--nodes": plan.nodeCount = number
             case "--each": plan.processesPerStage = number
             case "--seed": plan.seed = UInt64(number)
-            default: throw BenchmarkFailure("\(name) is not known")
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         plan.report = { line in

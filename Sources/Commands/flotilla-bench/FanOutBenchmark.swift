@@ -36,11 +36,7 @@ enum FanOutBenchmark {
                 case "--lanes": lanes = number
                 case "--rate": rate = number
                 case "--seconds": seconds = number
-                default:
-                    throw BenchmarkFailure(
-                        "\(name) is not known; use --tokens, --rounds, --body, --per-sheet, --singles, or "
-                            + "--small, --rate, --seconds; --lanes, --bootstrap"
-                    )
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }

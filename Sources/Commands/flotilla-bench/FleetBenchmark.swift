@@ -23,8 +23,7 @@ struct FleetBenchmark {
             switch name {
             case "--phones": phones = number
             case "--updates": updates = number
-            default:
-                throw BenchmarkFailure("\(name) is not known; use --phones, --updates, --sealed, --bootstrap")
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         plan.phones = phones

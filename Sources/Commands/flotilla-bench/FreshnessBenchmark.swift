@@ -19,7 +19,7 @@ enum FreshnessBenchmark {
                 case "--phones": phones = number
                 case "--seconds": seconds = number
                 case "--delay-milliseconds": answerDelayMilliseconds = number
-                default: throw BenchmarkFailure("\(name) is not known")
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }

@@ -14,7 +14,7 @@ enum GatewayBenchmark {
     static func run(arguments: [String]) throws {
         var reader = OptionReader(arguments)
         let brokers = try reader.removeBrokers()?.joined(separator: ",")
-        if let unknown = reader.nextArgument() { throw BenchmarkFailure("\(unknown) is not known") }
+        if let name = reader.nextName() { throw BenchmarkFailure.unknownOption(name) }
         let cluster = brokers ?? "the embedded broker"
         print("reports through the gateway by HTTP/1.1, \(connections) connections, into \(cluster)")
         for (reportsPerBody, requests) in [(1, 100_000), (20, 20_000), (500, 2_000)] {

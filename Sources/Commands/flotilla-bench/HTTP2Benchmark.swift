@@ -3,8 +3,10 @@ internal import Foundation
 /// A comparison of HTTP/2 over TLS 1.3 with nghttp2's tools in the same run: our client and h2load against
 /// `nghttpd`, then our server and `nghttpd` under h2load. Servers run on processor 0, clients on 1.
 enum HTTP2Benchmark {
-    /// The wanted processor time, as a share of h2load's for our client, and of nghttpd's for our server.
-    static let targets = (client: 0.65, server: 0.65)
+    /// The wanted processor time of our client, as a share of h2load's.
+    static let clientShareWanted = 0.65
+    /// The wanted processor time of our server, as a share of nghttpd's.
+    static let serverShareWanted = 0.65
 
     static func run(arguments: [String]) throws {
         let options = try HTTP2Options(parsing: arguments)
@@ -47,7 +49,7 @@ struct HTTP2Options {
 
     init(parsing arguments: [String]) throws {
         var reader = OptionReader(arguments)
-        while let name = reader.nextArgument() {
+        while let name = reader.nextName() {
             switch name {
             case "--json": isJSON = true
             case "--server": role = .server
@@ -56,12 +58,9 @@ struct HTTP2Options {
             case "--streams": streams = try reader.numberAboveZero(of: name)
             case "--connections": connections = try reader.numberAboveZero(of: name)
             case "--rounds": rounds = try reader.numberAboveZero(of: name)
-            case "--certificate": certificate = reader.nextArgument() ?? ""
-            case "--key": key = reader.nextArgument() ?? ""
-            default:
-                throw BenchmarkFailure(
-                    "unknown option \(name); there are --requests --streams --connections --rounds --json"
-                )
+            case "--certificate": certificate = try reader.text(of: name)
+            case "--key": key = try reader.text(of: name)
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
     }

@@ -3,25 +3,38 @@ internal import Foundation
 /// A run of four measurements (our client, h2load, our server, nghttpd), round by round, so that the noise of a
 /// shared machine affects all of them. It compares medians.
 final class HTTP2Comparison {
+    /// A measured program, by its name in the output.
+    private enum Program: String, CaseIterable {
+        case h2load = "h2load as client"
+        case nghttpd = "nghttpd as server"
+        case ourClient = "our client"
+        case ourServer = "our server"
+    }
+
+    /// The costs of a program per 100,000 pushes, one element for each round.
+    private struct Costs {
+        var processorSeconds: [Double] = []
+        /// The part of them in the kernel.
+        var systemSeconds: [Double] = []
+    }
+
     private let options: HTTP2Options
-    private let directory: String
+    private let benchmarkDirectory: BenchmarkDirectory
+    private var directory: String { benchmarkDirectory.path }
     private let benchmarkProgram = CommandLine.arguments[0]
-    private var processorSeconds: [String: [Double]] = [:]
-    private var systemSeconds: [String: [Double]] = [:]
+    private var costs: [Program: Costs] = [:]
 
     init(options: HTTP2Options) throws {
         self.options = options
         // `nghttpd` serves files, so there is one empty file per token. They are in memory, so that no disk
         // is measured.
-        directory = "/dev/shm/flotilla-bench-\(getpid())"
-        let devices = "\(directory)/www/3/device"
+        benchmarkDirectory = try BenchmarkDirectory(in: "/dev/shm")
+        let devices = "\(benchmarkDirectory.path)/www/3/device"
         try FileManager.default.createDirectory(atPath: devices, withIntermediateDirectories: true)
         for index in 0..<PushLoad.tokenCount {
             try Data().write(to: URL(fileURLWithPath: "\(devices)/\(PushLoad.token(at: index))"))
         }
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     func run() throws {
         try writeFiles()
@@ -34,12 +47,10 @@ final class HTTP2Comparison {
         for round in 1...options.rounds {
             try measureClients()
             try measureServers()
-            printUnlessJSON(
-                "  round \(round): "
-                    + processorSeconds.keys.sorted().map {
-                        "\($0) \(threeDecimals(processorSeconds[$0]?.last ?? 0))"
-                    }.joined(
-                        separator: ", "))
+            let results = Program.allCases.map { program in
+                "\(program.rawValue) \(threeDecimals(costs[program]?.processorSeconds.last ?? 0))"
+            }
+            printUnlessJSON("  round \(round): \(results.joined(separator: ", "))")
         }
         printReport()
     }
@@ -68,24 +79,24 @@ final class HTTP2Comparison {
     private func measureClients() throws {
         let server = try startNghttpd()
         let port = try server.listeningPort()
-        record(name: "h2load as client", cost: try startH2load(port: port).wait())
-        record(name: "our client", cost: try startOurClient(port: port).wait())
+        record(try startH2load(port: port).wait(), of: .h2load)
+        record(try startOurClient(port: port).wait(), of: .ourClient)
         _ = server.stop()
     }
 
     private func measureServers() throws {
         let peer = try startNghttpd()
         _ = try startH2load(port: try peer.listeningPort()).wait()
-        record(name: "nghttpd as server", cost: peer.stop())
+        record(peer.stop(), of: .nghttpd)
         let server = try startOurServer()
         _ = try startH2load(port: try server.listeningPort()).wait()
-        record(name: "our server", cost: server.stop())
+        record(server.stop(), of: .ourServer)
     }
 
-    private func record(name: String, cost: PinnedProcess.Cost) {
+    private func record(_ cost: PinnedProcess.Cost, of program: Program) {
         let hundredThousands = Double(options.requests) / 100_000
-        processorSeconds[name, default: []].append(cost.processorSeconds / hundredThousands)
-        systemSeconds[name, default: []].append(cost.systemSeconds / hundredThousands)
+        costs[program, default: Costs()].processorSeconds.append(cost.processorSeconds / hundredThousands)
+        costs[program, default: Costs()].systemSeconds.append(cost.systemSeconds / hundredThousands)
     }
 
     // MARK: The processes
@@ -94,24 +105,21 @@ final class HTTP2Comparison {
         try PinnedProcess(
             command: [
                 "nghttpd", "-d", "\(directory)/www", "-m", String(options.streams), "0", key, certificate,
-            ],
-            processor: 0, output: "\(directory)/nghttpd")
+            ], processor: 0, output: "\(directory)/nghttpd")
     }
 
     private func startOurServer() throws -> PinnedProcess {
         try PinnedProcess(
             command: [benchmarkProgram, "http2", "--server", "--certificate", certificate, "--key", key],
-            processor: 0,
-            output: "\(directory)/server")
+            processor: 0, output: "\(directory)/server")
     }
 
     private func startOurClient(port: Int) throws -> PinnedProcess {
         try PinnedProcess(
             command: [
                 benchmarkProgram, "http2", "--client", String(port), "--certificate", certificate,
-                "--requests",
-                String(options.requests), "--streams", String(options.streams), "--connections",
-                String(options.connections),
+                "--requests", String(options.requests), "--streams", String(options.streams),
+                "--connections", String(options.connections),
             ], processor: 1, output: "\(directory)/client")
     }
 
@@ -130,26 +138,30 @@ final class HTTP2Comparison {
     // MARK: Results
 
     private func printReport() {
-        let client = printRatio(
-            of: "our client", to: "h2load as client", target: HTTP2Benchmark.targets.client)
-        let server = printRatio(
-            of: "our server", to: "nghttpd as server", target: HTTP2Benchmark.targets.server)
+        let client = printRatio(of: .ourClient, to: .h2load, wanted: HTTP2Benchmark.clientShareWanted)
+        let server = printRatio(of: .ourServer, to: .nghttpd, wanted: HTTP2Benchmark.serverShareWanted)
         if options.isJSON {
             print("{\"client_ratio\":\(threeDecimals(client)),\"server_ratio\":\(threeDecimals(server))}")
         }
     }
 
-    private func printRatio(of ours: String, to peer: String, target: Double) -> Double {
-        for name in [peer, ours] {
-            let values = (processorSeconds[name] ?? [0]).sorted()
-            let system = threeDecimals((systemSeconds[name] ?? [0]).median)
-            let range = "[\(threeDecimals(values[0]))-\(threeDecimals(values[values.count - 1]))]"
-            printUnlessJSON(
-                "  \(name): \(threeDecimals(values.median)) \(range), of which in the kernel \(system)")
-        }
-        let ratio = (processorSeconds[ours] ?? [0]).median / (processorSeconds[peer] ?? [1]).median
-        printUnlessJSON("  ratio \(threeDecimals(ratio)), wanted at most \(target)")
+    /// Prints the costs of both programs after all rounds, and their ratio. Returns the ratio.
+    private func printRatio(of ours: Program, to peer: Program, wanted: Double) -> Double {
+        let ratio = printMedian(of: ours) / printMedian(of: peer)
+        printUnlessJSON("  ratio \(threeDecimals(ratio)), wanted at most \(wanted)")
         return ratio
+    }
+
+    /// Prints the costs of a program, and returns the median of its processor time. There must be a round.
+    private func printMedian(of program: Program) -> Double {
+        let costs = costs[program] ?? Costs()
+        let sortedSeconds = costs.processorSeconds.sorted()
+        let range =
+            "[\(threeDecimals(sortedSeconds[0]))-\(threeDecimals(sortedSeconds[sortedSeconds.count - 1]))]"
+        printUnlessJSON(
+            "  \(program.rawValue): \(threeDecimals(sortedSeconds.median)) \(range), "
+                + "of which in the kernel \(threeDecimals(costs.systemSeconds.median))")
+        return sortedSeconds.median
     }
 
     private func printUnlessJSON(_ text: String) { if !options.isJSON { print(text) } }

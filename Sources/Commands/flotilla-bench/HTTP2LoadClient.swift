@@ -72,8 +72,12 @@ final class HTTP2LoadClient {
         }
     }
 
-    func countSuccesses(in batch: OutcomeBatch) {
-        for outcome in batch.outcomes where outcome.endReason == .answered && outcome.status == 200 {
+    /// Counts the successes. The first push that did not succeed ends the run.
+    func countOutcomes(in batch: OutcomeBatch) {
+        for outcome in batch.outcomes {
+            guard outcome.endReason == .answered, outcome.status == 200 else {
+                return fail(reason: "a push ended with \(outcome.endReason), status \(outcome.status)")
+            }
             succeededCount += 1
         }
         if succeededCount == requests { result.complete(with: .success(())) }
@@ -110,7 +114,7 @@ private final class HTTP2LoadClientConnection: TLSConnectionDelegate {
     func didReceive(_ plaintext: UnsafeRawBufferPointer) {
         unsafe session.receive(plaintext)
         if !session.outcomes.outcomes.isEmpty {
-            client.countSuccesses(in: session.outcomes)
+            client.countOutcomes(in: session.outcomes)
             session.clearOutcomes()
         }
         client.submit(to: session)

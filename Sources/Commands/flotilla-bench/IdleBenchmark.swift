@@ -8,7 +8,7 @@ enum IdleBenchmark {
     static let residentMiBWanted = 100
     /// The wanted processor time, in percent of a core.
     static let processorPercentWanted = 2.0
-    private static let measuredSecondsDefault = 60.0
+    private static let measuredSecondsDefault = 60
     /// The time for groups to form, views to load and connections to open.
     private static let settleSeconds = 20.0
 
@@ -20,29 +20,31 @@ enum IdleBenchmark {
     }
 
     /// Returns the duration of the measurement, which `--seconds N` sets.
-    private static func readMeasuredSeconds(from arguments: [String]) throws -> Double {
-        if arguments.isEmpty { return measuredSecondsDefault }
-        guard arguments.count == 2, arguments[0] == "--seconds", let seconds = Double(arguments[1]),
-            seconds >= 1
-        else { throw BenchmarkFailure("idle knows --seconds N") }
+    private static func readMeasuredSeconds(from arguments: [String]) throws -> Int {
+        var reader = OptionReader(arguments)
+        var seconds = measuredSecondsDefault
+        while let (name, number) = try reader.nextNumberAboveZero() {
+            guard name == "--seconds" else { throw BenchmarkFailure.unknownOption(name) }
+            seconds = number
+        }
         return seconds
     }
 
-    private static func measure(forSeconds measuredSeconds: Double, in directory: String) async throws {
+    private static func measure(forSeconds measuredSeconds: Int, in directory: String) async throws {
         let process = try startInstallation(in: directory)
         try await process.waitForOutput(containing: "sender: lanes assigned")
         try await Task.sleep(for: .seconds(settleSeconds))
         let processorSecondsBefore = processorSeconds(of: process.processID)
         try await Task.sleep(for: .seconds(measuredSeconds))
         let usedSeconds = processorSeconds(of: process.processID) - processorSecondsBefore
-        let percent = 100 * usedSeconds / measuredSeconds
+        let percent = 100 * usedSeconds / Double(measuredSeconds)
         let residentMiB = residentMemoryMiB(of: process.processID)
         process.send(signal: SIGTERM)
         _ = try await process.exitStatus()
         print(
             "idle: \(residentMiB) MiB resident, wanted under \(residentMiBWanted); "
                 + String(format: "%.1f", percent)
-                + " % of a core over \(Int(measuredSeconds)) s, wanted under "
+                + " % of a core over \(measuredSeconds) s, wanted under "
                 + String(format: "%.0f", processorPercentWanted))
         guard residentMiB < residentMiBWanted, percent < processorPercentWanted else {
             throw BenchmarkFailure("an idle installation costs too much")

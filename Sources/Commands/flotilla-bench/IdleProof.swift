@@ -12,7 +12,7 @@ enum IdleProof {
             switch name {
             case "--phones": plan.phones = number
             case "--updates": plan.updates = number
-            default: throw BenchmarkFailure("\(name) is not known; use --phones, --updates, --bootstrap")
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         let directory = try BenchmarkDirectory()

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Glibc
 internal import Ingest
 internal import IngestTesting
@@ -32,10 +31,7 @@ enum IngestBenchmark {
                 case "--installations": installations = number
                 case "--rounds": rounds = number
                 case "--batch": batchRecordsMax = number
-                default:
-                    throw BenchmarkFailure(
-                        "\(name) is not known; use --reports, --installations, --rounds, --batch, --bootstrap"
-                    )
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }
@@ -50,33 +46,30 @@ enum IngestBenchmark {
             "ingest: \(grouped(Double(options.reports))) reports of \(grouped(Double(options.installations))) "
                 + "installations over 12 partitions, transactions of up to \(options.batchRecordsMax)")
         print("of 100 reports: \(ReportGenerator.shares)")
-        var rates: [(perSecond: Double, perCoreSecond: Double)] = []
+        var rates: [WorkRate] = []
         for round in 1...options.rounds {
-            let result = try measureBacklog(options: options, brokers: brokers)
-            rates.append(result)
+            let rate = try measureBacklog(options: options, brokers: brokers)
+            rates.append(rate)
             print(
-                "  round \(round): \(grouped(result.perSecond)) reports a second, "
-                    + "\(grouped(result.perCoreSecond)) a core-second")
+                "  round \(round): \(grouped(rate.perSecond)) reports a second, "
+                    + "\(grouped(rate.perCoreSecond)) a core-second")
         }
         let median = rates.map(\.perCoreSecond).median
         print("  median: \(grouped(median)) reports a core-second; \(grouped(rateWanted)) wanted")
     }
 
-    /// Measures the time to process a backlog that exists before the stage starts.
-    private static func measureBacklog(
-        options: Options, brokers: [String]
-    ) throws -> (perSecond: Double, perCoreSecond: Double) {
+    /// Measures the rate at which a backlog is processed that exists before the stage starts.
+    private static func measureBacklog(options: Options, brokers: [String]) throws -> WorkRate {
         let bed = try TestBed(brokers: brokers, lanes: TopicLayout.lanesDefault)
         let writer = try RecordWriter(on: bed)
         var generator = ReportGenerator(installations: options.installations, seed: 1)
         for _ in 0..<options.reports { writer.write(generator.next()) }
         guard writer.finish() else { throw BenchmarkFailure("the reports were not stored") }
-        let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let directory = try BenchmarkDirectory()
         let metrics = Metrics()
         var settings = IngestSettings()
         settings.batchRecordsMax = options.batchRecordsMax
-        let service = IngestService(settings, in: try bed.environment(under: directory))
+        let service = IngestService(settings, in: try bed.environment(under: directory.path))
         try runBlocking {
             try await service.start(
                 ServiceContext(log: .silent, metrics: metrics) { error in print("ingest ended: \(error)") })
@@ -103,6 +96,7 @@ enum IngestBenchmark {
             countAtEnd = handledCount()
         }
         let count = Double(countAtEnd - countAtStart)
-        return (count / usage.seconds, count / usage.processorSeconds)
+        return WorkRate(
+            count: count, seconds: usage.seconds, processorSeconds: usage.processorSeconds)
     }
 }

@@ -32,9 +32,7 @@ enum InsightBenchmark {
                 case "--jobs": jobs = number
                 case "--per-receipt": jobsPerReceipt = min(number, SheetHead.jobsMax)
                 case "--rounds": rounds = number
-                default:
-                    throw BenchmarkFailure(
-                        "\(name) is not known; use --jobs, --per-receipt, --rounds, --bootstrap")
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }
@@ -59,20 +57,21 @@ enum InsightBenchmark {
                 "  round \(round): \(grouped(result.perSecond)) jobs a second, "
                     + "\(grouped(result.perCoreSecond)) a core-second, \(result.diskBytesPerJob) bytes of "
                     + "disk a job, \(result.memoryMiB) MiB of own memory; the slowest report of a send took "
-                    + "\(Int(result.reportMilliseconds.rounded(.up))) ms, the slowest look for a user's pushes "
-                    + "\(Int(result.userMilliseconds.rounded(.up))) ms")
+                    + "\(Int(result.slowestReportMilliseconds.rounded(.up))) ms, the slowest look for a user's pushes "
+                    + "\(Int(result.slowestSearchMilliseconds.rounded(.up))) ms")
         }
         print("  median: \(grouped(rates.median)) jobs a core-second; \(grouped(rateWanted)) wanted")
     }
 
-    /// The result of one round. The times are those of the slowest query.
     private struct RoundResult {
         var perSecond: Double
         var perCoreSecond: Double
         var diskBytesPerJob: Int
         var memoryMiB: Int
-        var reportMilliseconds: Double
-        var userMilliseconds: Double
+        /// The slowest report of a send.
+        var slowestReportMilliseconds: Double
+        /// The slowest search for a user's pushes.
+        var slowestSearchMilliseconds: Double
     }
 
     /// Measures the time to process a backlog that exists before the stage starts.
@@ -82,11 +81,10 @@ enum InsightBenchmark {
             layout: bed.layout, brokers: bed.settings.brokers, receiptCount: options.receiptCount,
             jobsPerReceipt: options.jobsPerReceipt
         ).writeInChildProcess()
-        let directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let directory = try BenchmarkDirectory()
         let metrics = Metrics()
         let memory = PrivateMemorySampler()
-        let service = InsightService(InsightSettings(), in: try bed.environment(under: directory))
+        let service = InsightService(InsightSettings(), in: try bed.environment(under: directory.path))
         try runBlocking {
             try await service.start(
                 ServiceContext(log: .silent, metrics: metrics) { error in print("insight ended: \(error)") })
@@ -106,42 +104,37 @@ enum InsightBenchmark {
                 usleep(2000)
             }
         }
-        let queryMilliseconds = try measureQueries(of: service)
+        let reportMilliseconds = try measureSlowestQuery(of: service, kind: .report, count: 50) {
+            ReceiptBacklog.sendID(number: $0 % ReceiptBacklog.sendCount)
+        }
+        // These users have no pushes, so a search passes over all recipient hashes of a lane.
+        let searchMilliseconds = try measureSlowestQuery(of: service, kind: .user, count: 20) {
+            "nobody-\($0)"
+        }
         try runBlocking { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
         let jobs = Double((options.receiptCount - receiptsAtStart) * options.jobsPerReceipt)
         return RoundResult(
             perSecond: jobs / usage.seconds, perCoreSecond: jobs / usage.processorSeconds,
-            diskBytesPerJob: diskBytes(under: directory) / (options.receiptCount * options.jobsPerReceipt),
-            memoryMiB: memory.stop(), reportMilliseconds: queryMilliseconds.report,
-            userMilliseconds: queryMilliseconds.user)
+            diskBytesPerJob: diskBytes(under: directory.path)
+                / (options.receiptCount * options.jobsPerReceipt),
+            memoryMiB: memory.stop(), slowestReportMilliseconds: reportMilliseconds,
+            slowestSearchMilliseconds: searchMilliseconds)
     }
 
-    /// Returns the milliseconds of the slowest report of a send, and of the slowest search for a user's pushes.
-    /// The users have no pushes, so a search passes over all recipient hashes of a lane.
-    private static func measureQueries(of service: InsightService) throws -> (report: Double, user: Double) {
-        func measureSlowest(
-            of count: Int, kind: InsightQuery.Kind, id: @escaping @Sendable (Int) -> String
-        )
-            throws
-            -> Double
-        {
-            let slowest = TracedLock(0.0)
-            try runBlocking {
-                for number in 0..<count {
-                    let start = Instant.now()
-                    _ = await service.answer(InsightQuery(kind, app: "shop", id: id(number)))
-                    let milliseconds = Instant.now().seconds(since: start) * 1000
-                    slowest.withLock { $0 = max($0, milliseconds) }
-                }
+    /// Asks a number of queries one after the other, and returns the milliseconds of the slowest.
+    private static func measureSlowestQuery(
+        of service: InsightService, kind: InsightQuery.Kind, count: Int,
+        id: @escaping @Sendable (Int) -> String
+    ) throws -> Double {
+        try runBlocking {
+            var slowestMilliseconds = 0.0
+            for number in 0..<count {
+                let start = Instant.now()
+                _ = await service.answer(InsightQuery(kind, app: "shop", id: id(number)))
+                slowestMilliseconds = max(slowestMilliseconds, Instant.now().seconds(since: start) * 1_000)
             }
-            return slowest.withLock { $0 }
+            return slowestMilliseconds
         }
-        return (
-            try measureSlowest(of: 50, kind: .report) {
-                ReceiptBacklog.sendID(number: $0 % ReceiptBacklog.sendCount)
-            },
-            try measureSlowest(of: 20, kind: .user) { "nobody-\($0)" }
-        )
     }
 
     /// Returns the allocated bytes of all files. Sparse files allocate less than their length.

@@ -17,7 +17,7 @@ enum InstallationProof {
             case "--faults": plan.faultsMax = number
             case "--pace": plan.faultIntervalMilliseconds = number
             case "--seed": plan.seed = UInt64(number)
-            default: throw BenchmarkFailure("\(name) is not known")
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         let directory = try BenchmarkDirectory()

@@ -9,6 +9,15 @@ enum KafkaBenchmark {
     /// The wanted rate, as a share of the rate of the calls in C.
     private static let rateShareWanted = 0.9
 
+    /// A record begins with its number, which has 8 bytes. librdkafka refuses messages above 1 MB.
+    private static let recordBytesValid = 8...900_000
+
+    /// The costs of the same work with module `Kafka` and in C, one element for each round.
+    private struct Comparison {
+        var swift: [Usage] = []
+        var c: [Usage] = []
+    }
+
     private struct Options {
         var records = 400_000
         var recordBytes = 1024
@@ -17,18 +26,19 @@ enum KafkaBenchmark {
 
         init(parsing arguments: [String]) throws {
             var reader = OptionReader(arguments)
-            while let name = reader.nextArgument() {
-                if name == "--serve-mock" {
-                    servesMock = true
-                    continue
-                }
-                let number = try reader.numberAboveZero(of: name)
+            while let name = reader.nextName() {
                 switch name {
-                case "--records": records = number
-                case "--size": recordBytes = max(8, number)
-                case "--rounds": rounds = number
-                default: throw BenchmarkFailure("\(name) is not known; use --records, --size, --rounds")
+                case "--serve-mock": servesMock = true
+                case "--records": records = try reader.numberAboveZero(of: name)
+                case "--size": recordBytes = try reader.numberAboveZero(of: name)
+                case "--rounds": rounds = try reader.numberAboveZero(of: name)
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
+            }
+            guard KafkaBenchmark.recordBytesValid.contains(recordBytes) else {
+                throw BenchmarkFailure(
+                    "--size must be \(KafkaBenchmark.recordBytesValid.lowerBound) to "
+                        + "\(KafkaBenchmark.recordBytesValid.upperBound)")
             }
         }
     }
@@ -52,16 +62,15 @@ enum KafkaBenchmark {
     }
 
     private static func compareProducing(compression: String, options: Options, brokers: String) throws {
-        var swift: [Usage] = []
-        var c: [Usage] = []
+        var comparison = Comparison()
         for _ in 0..<options.rounds {
-            swift.append(
+            comparison.swift.append(
                 try Usage.measure {
                     try produceInSwift(
                         to: "produce-\(compression)", compression: compression, count: options.records,
                         size: options.recordBytes, brokers: brokers)
                 })
-            c.append(
+            comparison.c.append(
                 try Usage.measure {
                     let acknowledged = unsafe kafka_peer_produce(
                         brokers, "produce-\(compression)", compression, Int64(options.records),
@@ -71,7 +80,7 @@ enum KafkaBenchmark {
                     }
                 })
         }
-        printComparison(name: "produce, \(compression)", swift: swift, c: c, records: options.records)
+        printComparison(comparison, name: "produce, \(compression)", records: options.records)
     }
 
     private static func produceInSwift(
@@ -122,24 +131,24 @@ enum KafkaBenchmark {
         let reader = try SwiftReader(brokers: brokers)
         let peer = unsafe kafka_peer_reader_new(brokers)
         defer { unsafe kafka_peer_reader_destroy(peer) }
-        var swift: [Usage] = []
-        var c: [Usage] = []
+        var comparison = Comparison()
         for _ in 0...options.rounds {
-            var sums: (swift: Int64, c: Int64) = (0, 0)
-            swift.append(
+            var swiftSum: Int64 = 0
+            var cSum: Int64 = 0
+            comparison.swift.append(
                 try Usage.measure {
-                    for _ in 0..<passes { sums.swift += try reader.read(from: topic, count: recordsKept) }
+                    for _ in 0..<passes { swiftSum += try reader.read(from: topic, count: recordsKept) }
                 })
-            c.append(
+            comparison.c.append(
                 Usage.measure {
-                    for _ in 0..<passes { sums.c += unsafe kafka_peer_read(peer, topic, Int64(recordsKept)) }
+                    for _ in 0..<passes { cSum += unsafe kafka_peer_read(peer, topic, Int64(recordsKept)) }
                 })
-            if sums.swift != sums.c { throw BenchmarkFailure("Swift read \(sums.swift), C \(sums.c)") }
+            if swiftSum != cSum { throw BenchmarkFailure("Swift read \(swiftSum), C \(cSum)") }
         }
         // The first round opens the connections, so it is dropped.
-        printComparison(
-            name: "consume, \(compression)", swift: Array(swift.dropFirst()), c: Array(c.dropFirst()),
-            records: recordsKept * passes)
+        comparison.swift.removeFirst()
+        comparison.c.removeFirst()
+        printComparison(comparison, name: "consume, \(compression)", records: recordsKept * passes)
     }
 
     private final class SwiftReader {
@@ -176,22 +185,20 @@ enum KafkaBenchmark {
         }
     }
 
-    private static func printComparison(name: String, swift: [Usage], c: [Usage], records: Int) {
-        let rates = (
-            swift: swift.map { Double(records) / $0.seconds }.median,
-            c: c.map { Double(records) / $0.seconds }.median
-        )
-        let costs = (
-            swift: swift.map(\.processorSeconds).median / Double(records) * 100_000,
-            c: c.map(\.processorSeconds).median / Double(records) * 100_000
-        )
+    private static func printComparison(_ comparison: Comparison, name: String, records: Int) {
+        func medianRate(_ usages: [Usage]) -> Double { usages.map { Double(records) / $0.seconds }.median }
+        func medianCost(_ usages: [Usage]) -> Double {
+            usages.map(\.processorSeconds).median / Double(records) * 100_000
+        }
+        let (swiftRate, cRate) = (medianRate(comparison.swift), medianRate(comparison.c))
+        let (swiftCost, cCost) = (medianCost(comparison.swift), medianCost(comparison.c))
         func twoDecimals(_ value: Double) -> Double { (value * 100).rounded() / 100 }
         func threeDecimals(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
         print(
-            "  \(name): Swift \(grouped(rates.swift)) records a second, C \(grouped(rates.c)): "
-                + "\(twoDecimals(rates.swift / rates.c)) of its rate, \(rateShareWanted) wanted")
+            "  \(name): Swift \(grouped(swiftRate)) records a second, C \(grouped(cRate)): "
+                + "\(twoDecimals(swiftRate / cRate)) of its rate, \(rateShareWanted) wanted")
         print(
-            "    processor per 100,000: Swift \(threeDecimals(costs.swift)) s, C \(threeDecimals(costs.c)) s, "
-                + "ratio \(twoDecimals(costs.swift / costs.c))")
+            "    processor per 100,000: Swift \(threeDecimals(swiftCost)) s, C \(threeDecimals(cCost)) s, "
+                + "ratio \(twoDecimals(swiftCost / cCost))")
     }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import IngestTesting
 internal import KafkaTesting
 
@@ -39,13 +39,11 @@ struct KillsProof<Plan: KillTestPlan> {
         var reader = OptionReader(arguments)
         let brokers = try reader.removeBrokers()
         try parse(options: &reader, into: &plan)
-        let directory = NSTemporaryDirectory() + "flotilla-\(name)-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let directory = try BenchmarkDirectory()
         let cluster = try TestCluster(runningBrokers: brokers)
         let bed = try TestBed(brokers: cluster.brokers, lanes: 12)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let (program, finalPlan) = (CommandLine.arguments[0], plan)
-        let outcome = try runBlocking { try await killing(finalPlan, program, bed, directory) }
+        let (program, finalPlan, path) = (CommandLine.arguments[0], plan, directory.path)
+        let outcome = try runBlocking { try await killing(finalPlan, program, bed, path) }
         print(
             "\(name): seed \(plan.seed), \(outcome.kills) kills, \(plan.freezeCount) zombies, "
                 + "\(outcome.stepsMet.count) of \(plan.steps.count) steps met; \(outcome.counts)")
@@ -66,7 +64,7 @@ struct KillsProof<Plan: KillTestPlan> {
             case "--freezes": plan.freezeCount = number
             case "--seed": plan.seed = UInt64(number)
             default:
-                guard let numberPath = flags[name] else { throw BenchmarkFailure("\(name) is not known") }
+                guard let numberPath = flags[name] else { throw BenchmarkFailure.unknownOption(name) }
                 plan[keyPath: numberPath] = number
             }
         }

@@ -34,6 +34,12 @@ final class LargeGroupBenchmark {
         var jobCount = 0
     }
 
+    /// The seconds from a send to all to its last closing record, and to its first job.
+    private struct Expansion {
+        let seconds: Double
+        let firstJobSeconds: Double
+    }
+
     private let testBed: FanOutTestBed
     private let options: FanOutBenchmark.Options
     private let progress: TopicWatch
@@ -141,10 +147,9 @@ final class LargeGroupBenchmark {
     /// Sends to all and waits until all lanes have closed the send.
     ///
     /// - Parameter meanwhile: other work, which is done again and again while the send is in progress.
-    /// - Returns: the seconds from the send to its last closing record, and to its first job.
     private func measureExpansion(
         of event: PushEvent, bodyBytes: Int, meanwhile: () throws -> Void = {}
-    ) throws -> (seconds: Double, firstJobSeconds: Double) {
+    ) throws -> Expansion {
         let jobs = try testBed.watch([.jobs])
         let start = Instant.now()
         try sendToAll(event: event, bodyBytes: bodyBytes)
@@ -161,7 +166,7 @@ final class LargeGroupBenchmark {
             }
         }
         let seconds = Instant.now().seconds(since: start)
-        return (seconds, firstJobSeconds ?? seconds)
+        return Expansion(seconds: seconds, firstJobSeconds: firstJobSeconds ?? seconds)
     }
 
     /// The group of the newest start.

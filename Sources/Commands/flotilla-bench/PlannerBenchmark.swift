@@ -28,10 +28,7 @@ enum PlannerBenchmark {
                 case "--groups": smallGroups = number
                 case "--rate": rate = number
                 case "--seconds": seconds = number
-                default:
-                    throw BenchmarkFailure(
-                        "\(name) is not known; use --sends, --rounds, --groups, --rate, --seconds, --bootstrap"
-                    )
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }

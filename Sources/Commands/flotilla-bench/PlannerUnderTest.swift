@@ -1,5 +1,4 @@
 internal import FanOut
-internal import Foundation
 internal import Glibc
 internal import IngestTesting
 internal import Kafka
@@ -19,16 +18,17 @@ final class PlannerUnderTest {
     let traffic: SendTraffic
     private let service: FanOutService
     private let metrics = Metrics()
-    private let directory: String
+    /// The directory of its state files.
+    private let directory: BenchmarkDirectory
 
     /// - Parameter bed: the topics of an earlier planner; nil makes new ones.
     init(brokers: [String], on bed: TestBed? = nil) throws {
         let bed = try bed ?? TestBed(brokers: brokers, lanes: TopicLayout.lanesDefault)
         self.bed = bed
-        directory = NSTemporaryDirectory() + "flotilla-bench-\(UUID().uuidString)"
+        directory = try BenchmarkDirectory()
         traffic = try SendTraffic(on: bed)
         service = FanOutService(
-            FanOutSettings(), in: try bed.environment(under: directory), loops: [.planner],
+            FanOutSettings(), in: try bed.environment(under: directory.path), loops: [.planner],
             onPlannerStep: { _ in })
         let (service, metrics) = (service, metrics)
         try runBlocking {
@@ -39,13 +39,11 @@ final class PlannerUnderTest {
         }
     }
 
-    /// Stops the planner, and deletes its state files.
     func stop() throws {
         let service = service
         let deadline = Instant.now().advanced(byMilliseconds: Self.stopMillisecondsMax)
         try runBlocking { await service.stop(by: deadline) }
         traffic.stop()
-        try? FileManager.default.removeItem(atPath: directory)
     }
 
     /// Waits until the planner has all partitions and has restored their views.

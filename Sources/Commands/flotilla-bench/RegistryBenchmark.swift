@@ -10,16 +10,21 @@ internal import Telemetry
 /// A measurement of one lane of the registry, the LMDB database of a partition, as fan-out uses it: restored from
 /// the records of the topic, read in pages, and changed.
 enum RegistryBenchmark {
-    /// The rates are in rows per second.
-    static let goals = (restoreRate: 200_000.0, scanRate: 3_000_000.0, privateMiB: 200)
+    // The targets. Rates are in rows per second.
+    static let restoreRateTarget = 200_000.0
+    private static let scanRateTarget = 3_000_000.0
+    private static let privateMiBTarget = 200
+    private static let changesPerTransaction = 1_000
+    /// The distance between the first buckets of two scans: a prime, so that the scans begin all over the lane.
+    private static let scanStartStep = 7_919
     /// The time of the scans, in milliseconds since 1970: after the registration of all tokens, before their end.
     private static let now: Int64 = 1_763_640_000_000
 
     private struct Options {
-        var tokens = 5_000_000
+        var tokenCount = 5_000_000
         var scans = 5
         var changes = 200_000
-        /// The records that are also restored through Kafka. 0 skips this.
+        /// The number of records that are also restored through Kafka. 0 skips this.
         var kafkaRows = 1_000_000
         /// A running cluster to use. Without it the benchmark starts a broker.
         var brokers: [String]?
@@ -29,24 +34,34 @@ enum RegistryBenchmark {
             brokers = try reader.removeBrokers()
             while let (name, number) = try reader.nextNumber() {
                 switch name {
-                case "--tokens": tokens = max(10, number)
-                case "--scans": scans = max(1, number)
+                case "--tokens": tokenCount = number
+                case "--scans": scans = number
                 case "--changes": changes = number
                 case "--kafka": kafkaRows = number
-                default:
-                    throw BenchmarkFailure(
-                        "unknown option \(name); there are --tokens --scans --changes --kafka --bootstrap")
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
+            guard tokenCount >= RegistryRows.tokensMin, scans > 0 else {
+                throw BenchmarkFailure(
+                    "--tokens must be \(RegistryRows.tokensMin) or more, and --scans 1 or more")
+            }
+        }
+
+        /// The options as a person writes them.
+        var text: String {
+            "--tokens \(tokenCount) --scans \(scans) --changes \(changes) --kafka \(kafkaRows)"
+                + (brokers.map { " --bootstrap \($0.joined(separator: ","))" } ?? "")
         }
     }
 
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
         let directory = try BenchmarkDirectory()
-        print("registry: \(grouped(Double(options.tokens))) tokens in one lane, a fifth of them in one group")
-        print("$ flotilla-bench registry --tokens \(options.tokens)")
-        let rows = try RegistryRows(tokens: options.tokens, directory: directory.path)
+        print(
+            "registry: \(grouped(Double(options.tokenCount))) tokens in one lane, a fifth of them in one group"
+        )
+        print("$ flotilla-bench registry \(options.text)")
+        let rows = try RegistryRows(tokenCount: options.tokenCount, directory: directory.path)
         print("  \(grouped(Double(rows.count))) records, \(rows.byteCount / rows.count) bytes each with key")
         let memory = PrivateMemorySampler()
         let lane = try openLane(at: directory.path + "/lane")
@@ -54,7 +69,7 @@ enum RegistryBenchmark {
         try measureScans(of: lane, rows: rows, options: options)
         try measureChanges(of: lane, rows: rows, options: options)
         let peakMiB = memory.stop()
-        print("  private memory at most \(peakMiB) MiB, \(goals.privateMiB) wanted")
+        print("  private memory at most \(peakMiB) MiB, \(privateMiBTarget) wanted")
         try lane.close()
         if options.kafkaRows > 0 {
             try RegistryKafkaBenchmark.run(
@@ -80,18 +95,18 @@ enum RegistryBenchmark {
             try restore.finish(AppliedProgress(offset: Int64(rows.count), completeUntil: .now()))
         }
         let counts = try lane.rowCounts()
-        guard counts.starts + counts.updates == rows.tokens else {
+        guard counts.starts + counts.updates == rows.tokenCount else {
             throw BenchmarkFailure("the lane has \(counts.starts) starts and \(counts.updates) updates")
         }
         let seconds = adding.seconds + finishing.seconds
         printRate(
-            name: "restore, decoding included", rate: Double(rows.count) / seconds, target: goals.restoreRate,
+            name: "restore, decoding included", rate: Double(rows.count) / seconds, target: restoreRateTarget,
             unit: "rows")
         print("    taking \(oneDecimal(adding.seconds)) s, writing \(oneDecimal(finishing.seconds)) s")
         let processorSeconds = adding.processorSeconds + finishing.processorSeconds
         print("    a core-second: \(grouped(Double(rows.count) / processorSeconds)) rows")
         print(
-            "  disk: \(lane.sizes.usedBytes / rows.tokens) bytes a token, indexes and profiles included")
+            "  disk: \(lane.sizes.usedBytes / rows.tokenCount) bytes a token, indexes and profiles included")
     }
 
     private static func measureScans(of lane: Lane, rows: RegistryRows, options: Options) throws {
@@ -100,72 +115,87 @@ enum RegistryBenchmark {
         }
         let group = selection(of: .updates(group: RegistryRows.largeGroup))
         try measureScan(
-            name: "group of \(grouped(Double(rows.largeGroupTokens)))", lane: lane, selection: group,
-            expected: rows.largeGroupTokens,
-            options: options)
+            name: "group of \(grouped(Double(rows.largeGroupTokenCount)))", lane: lane, selection: group,
+            counting: .found(rows.largeGroupTokenCount), scans: options.scans)
         let everyone = selection(of: .starts(type: "MatchAttributes"))
         try measureScan(
-            name: "everyone's start tokens", lane: lane, selection: everyone, expected: rows.tokens / 2,
-            options: options)
+            name: "everyone's start tokens", lane: lane, selection: everyone,
+            counting: .found(rows.tokenCount / 2), scans: options.scans)
+        // A tag has no index, so the scan visits the start tokens of everyone.
         var tagged = everyone
         tagged.program = .anyTag(of: ["tag3"])
         try measureScan(
-            name: "a tag's start tokens, rows looked at", lane: lane, selection: tagged, expected: nil,
-            options: options,
-            visited: rows.tokens / 2)
+            name: "a tag's start tokens, rows looked at", lane: lane, selection: tagged,
+            counting: .visited(rows.tokenCount / 2), scans: options.scans)
+    }
+
+    /// The rows that the rate of a scan counts.
+    private enum CountedRows {
+        /// The rows that the scan finds, which must be this many.
+        case found(Int)
+        /// The rows that the scan visits, of which it finds some.
+        case visited(Int)
+
+        var count: Int {
+            switch self {
+            case .found(let count), .visited(let count): count
+            }
+        }
     }
 
     /// Reads all pages of a selection several times, each time from another bucket.
-    ///
-    /// - Parameters:
-    ///   - expected: the number of rows that must be found; nil means at least one.
-    ///   - visited: the number of rows that the rate counts; nil means the rows found.
     private static func measureScan(
-        name: String, lane: Lane, selection: TokenSelection, expected: Int?, options: Options,
-        visited: Int? = nil
+        name: String, lane: Lane, selection: TokenSelection, counting rows: CountedRows, scans: Int
     ) throws {
         var page = TokenPage()
         var rates: [Double] = []
         var coreRates: [Double] = []
-        for run in 0..<options.scans {
+        for run in 0..<scans {
             var rowsFound = 0
-            var sum = 0
+            // Each token is read, as a sender of pushes does.
+            var tokenBytes = 0
             let usage = try Usage.measure {
-                var cursor: PageCursor? = PageCursor(startingAt: UInt16(truncatingIfNeeded: run * 7919))
+                var cursor: PageCursor? = PageCursor(
+                    startingAt: UInt16(truncatingIfNeeded: run * scanStartStep))
                 while let next = cursor {
                     cursor = try lane.fillPage(with: selection, from: next, into: &page)
                     rowsFound += page.count
-                    for index in 0..<page.count { sum &+= page[index].token.count }
+                    for index in 0..<page.count { tokenBytes += page[index].token.count }
                 }
             }
-            if let expected, rowsFound != expected {
+            if case .found(let expected) = rows, rowsFound != expected {
                 throw BenchmarkFailure("\(name): \(rowsFound) rows, not \(expected)")
             }
-            if rowsFound == 0 || sum == 0 { throw BenchmarkFailure("\(name): nothing") }
-            let rowsCounted = Double(visited ?? rowsFound)
-            rates.append(rowsCounted / usage.seconds)
-            coreRates.append(rowsCounted / usage.processorSeconds)
+            if rowsFound == 0 || tokenBytes == 0 { throw BenchmarkFailure("\(name): nothing was found") }
+            rates.append(Double(rows.count) / usage.seconds)
+            coreRates.append(Double(rows.count) / usage.processorSeconds)
         }
-        printRate(name: name, rate: rates.median, target: goals.scanRate, unit: "rows")
+        printRate(name: name, rate: rates.median, target: scanRateTarget, unit: "rows")
         print("    a core-second: \(grouped(coreRates.median)) rows")
     }
 
-    /// Measures the work of a running lane: rows change, 1,000 in a transaction.
+    /// Measures the work of a running lane: half of the changes delete a row, and the others put the same rows again.
     private static func measureChanges(of lane: Lane, rows: RegistryRows, options: Options) throws {
-        var changed = 0
-        let usage = try Usage.measure {
-            try rows.forEachRow(limit: options.changes) { key, value, _ in
-                // Every second change is a deletion.
-                try lane.apply(
-                    key: key, value: changed % 2 == 0 ? nil : value, offset: Int64(rows.count + changed))
-                changed += 1
-                if changed % 1000 == 0 {
-                    try lane.commit(
-                        AppliedProgress(offset: Int64(rows.count + changed), completeUntil: .now()))
-                }
-            }
+        var changeCount = 0
+        func commit() throws {
+            try lane.commit(
+                AppliedProgress(offset: Int64(rows.count + changeCount), completeUntil: .now()))
         }
-        print("  changes, 1,000 in a transaction: \(grouped(Double(changed) / usage.seconds)) rows a second")
+        func apply(key: Span<UInt8>, value: Span<UInt8>?) throws {
+            try lane.apply(key: key, value: value, offset: Int64(rows.count + changeCount))
+            changeCount += 1
+            if changeCount % changesPerTransaction == 0 { try commit() }
+        }
+        let usage = try Usage.measure {
+            try rows.forEachRow(limit: options.changes / 2) { key, _, _ in try apply(key: key, value: nil) }
+            try rows.forEachRow(limit: options.changes / 2) { key, value, _ in
+                try apply(key: key, value: value)
+            }
+            try commit()
+        }
+        print(
+            "  changes, \(grouped(Double(changesPerTransaction))) in a transaction: "
+                + "\(grouped(Double(changeCount) / usage.seconds)) rows a second")
     }
 
     static func printRate(name: String, rate: Double, target: Double, unit: String) {

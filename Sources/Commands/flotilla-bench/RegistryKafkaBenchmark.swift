@@ -43,7 +43,7 @@ enum RegistryKafkaBenchmark {
         RegistryBenchmark.printRate(
             name: "restore of \(grouped(Double(count))) rows through Kafka, "
                 + (brokers == nil ? "broker in the same process" : "given cluster"),
-            rate: Double(count) / usage.seconds, target: RegistryBenchmark.goals.restoreRate, unit: "rows")
+            rate: Double(count) / usage.seconds, target: RegistryBenchmark.restoreRateTarget, unit: "rows")
     }
 
     private static func produce(

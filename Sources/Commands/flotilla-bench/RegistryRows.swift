@@ -14,27 +14,31 @@ internal import TokenSealing
     private static let smallGroups = 4000
     private static let headBytes = 8
 
-    let tokens: Int
+    /// The smallest number of tokens with which each kind of row exists.
+    static let tokensMin = 10
+
+    let tokenCount: Int
+    /// The number of records: tokens and profiles.
     let count: Int
     /// The size of the file.
     private(set) var byteCount = 0
     private let path: String
     private let mapping: UnsafeRawPointer
 
-    var largeGroupTokens: Int { tokens / 5 }
+    var largeGroupTokenCount: Int { tokenCount / 5 }
 
-    init(tokens: Int, directory: String) throws {
-        self.tokens = tokens
-        let installations = tokens / 2
-        count = tokens + installations / 5
+    init(tokenCount: Int, directory: String) throws {
+        self.tokenCount = tokenCount
+        let installations = tokenCount / 2
+        count = tokenCount + installations / 5
         path = directory + "/records"
         guard let file = unsafe fopen(path, "w") else { throw BenchmarkFailure("cannot write \(path)") }
         let seal = TokenSeal(keys: nil)
         for step in 0..<count {
-            // A permutation: each number occurs once.
+            // A permutation: each number occurs once, because the factor is a prime.
             let (key, value) = Self.makeRecord(
                 number: Int(UInt64(step) &* 2_654_435_761 % UInt64(count)), installations: installations,
-                tokens: tokens, seal: seal)
+                tokenCount: tokenCount, seal: seal)
             var head = (UInt32(key.count), UInt32(value.count))
             unsafe fwrite(&head, Self.headBytes, 1, file)
             unsafe fwrite(key, 1, key.count, file)
@@ -71,7 +75,7 @@ internal import TokenSealing
     }
 
     private static func makeRecord(
-        number: Int, installations: Int, tokens: Int, seal: TokenSeal
+        number: Int, installations: Int, tokenCount: Int, seal: TokenSeal
     ) -> ([UInt8], [UInt8]) {
         let index = number % installations
         var random = SeededGenerator(seed: UInt64(number) &* 77 &+ 5)
@@ -81,7 +85,7 @@ internal import TokenSealing
             index % 2 == 0 ? .user("user-\(10_000_000 + index)") : .installation(installation)
         var key = RegistryKey(
             app: "matchday", recipient: recipient, installation: installation, entry: .profile)
-        if number >= tokens {
+        if number >= tokenCount {
             var profile = ProfileRow(tags: ["tag\(index % 10)", "fan"], updatedAt: 1_763_600_000_000)
             profile.locale = "tr_TR"
             profile.os = "18.1"

@@ -31,9 +31,7 @@ enum SchedulerBenchmark {
                 case "--loaded": loadRateMin = number
                 case "--rate": rate = number
                 case "--seconds": seconds = number
-                default:
-                    throw BenchmarkFailure(
-                        "\(name) is not known; use --timers, --loaded, --rate, --seconds, --bootstrap")
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }

@@ -46,9 +46,7 @@ struct SenderBenchmarkOptions {
             case "--body": bodyBytes = number
             case "--per-sheet": jobsPerSheet = number
             case "--backlog": backlog = number
-            default:
-                throw BenchmarkFailure(
-                    "\(name) is not known; use --jobs, --rounds, --body, --per-sheet, --backlog, --bootstrap")
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         guard jobsPerSheet <= SheetHead.jobsMax else {

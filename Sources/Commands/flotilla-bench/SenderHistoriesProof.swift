@@ -12,15 +12,15 @@ enum SenderHistoriesProof {
         var count = historiesDefault
         var firstSeed = UInt64.random(in: .min ... .max)
         var reader = OptionReader(arguments)
-        while let name = reader.nextArgument() {
+        while let name = reader.nextName() {
             // A seed has 64 bits without a sign.
-            guard let number = reader.nextArgument().flatMap({ UInt64($0) }) else {
+            guard let number = UInt64(try reader.text(of: name)) else {
                 throw BenchmarkFailure("\(name) needs a number")
             }
             switch name {
             case "--histories": count = Int(clamping: number)
             case "--seed": firstSeed = number
-            default: throw BenchmarkFailure("\(name) is not known; use --histories, --seed")
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         let threads = ProcessInfo.processInfo.activeProcessorCount

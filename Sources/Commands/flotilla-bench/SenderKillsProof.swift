@@ -31,7 +31,7 @@ enum SenderKillsProof {
                 case "--apns-kills": plan.apnsKills = number
                 case "--permits": plan.permits = max(1, number)
                 case "--seed": plan.seed = UInt64(number)
-                default: throw BenchmarkFailure("\(name) is not known")
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }

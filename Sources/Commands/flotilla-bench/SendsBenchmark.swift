@@ -6,20 +6,24 @@ internal import JSON
 /// A measurement of sends through one gateway, from the backend to Kafka's acknowledgement: the highest rate,
 /// and the latency at the promised rate.
 enum SendsBenchmark {
+    private static let rounds = 3
+    /// The sends of one round.
+    private static let requests = 60_000
     private static let connections = 64
     /// Divides `promisedPerSecond` without a remainder.
     private static let latencyConnections = 50
     private static let promisedPerSecond = 5_000
+    private static let latencySeconds = 20
 
     static func run(arguments: [String]) throws {
         var reader = OptionReader(arguments)
         let brokers = try reader.removeBrokers()?.joined(separator: ",")
-        if let unknown = reader.nextArgument() { throw BenchmarkFailure("\(unknown) is not known") }
+        if let name = reader.nextName() { throw BenchmarkFailure.unknownOption(name) }
         let cluster = brokers ?? "the embedded broker"
         print("sends through one gateway by HTTP/1.1, \(connections) connections, into \(cluster)")
         for (name, body) in [("600 B", makeBody(padding: 420)), ("3.5 KB", makeBody(padding: 3_300))] {
-            var rates: [(perCoreSecond: Double, perSecond: Double)] = []
-            for _ in 0..<3 { rates.append(try measureRound(body: body, brokers: brokers)) }
+            var rates: [WorkRate] = []
+            for _ in 0..<rounds { rates.append(try measureRound(body: body, brokers: brokers)) }
             print(
                 "  \(name): \(grouped(rates.map(\.perCoreSecond).median)) sends per second of the gateway's processor time, \(grouped(rates.map(\.perSecond).median)) per second at the client"
             )
@@ -32,23 +36,20 @@ enum SendsBenchmark {
         try GatewayTestBed(role: .send, types: [try makeActivityType()], brokers: brokers)
     }
 
-    private static func measureRound(body: String, brokers: String?) throws -> (
-        perCoreSecond: Double, perSecond: Double
-    ) {
+    private static func measureRound(body: String, brokers: String?) throws -> WorkRate {
         let testBed = try makeTestBed(brokers: brokers)
-        let requests = 60_000
         let posted = try testBed.post(body, to: "/v1/sends", requests: requests, connections: connections)
-        return (Double(requests) / testBed.tearDown(), Double(requests) / posted.seconds)
+        return WorkRate(
+            count: Double(requests), seconds: posted.seconds, processorSeconds: testBed.tearDown())
     }
 
-    /// Measures the latency of the gateway at the promised rate for 20 seconds, evenly spread over the connections.
+    /// Measures the latency of the gateway at the promised rate, evenly spread over the connections.
     private static func measureLatency(brokers: String?) throws {
         let testBed = try makeTestBed(brokers: brokers)
         let perConnection = promisedPerSecond / latencyConnections
         let posted = try testBed.post(
-            makeBody(padding: 420), to: "/v1/sends", requests: 20 * promisedPerSecond,
-            connections: latencyConnections,
-            options: ["--rps", "\(perConnection)"])
+            makeBody(padding: 420), to: "/v1/sends", requests: latencySeconds * promisedPerSecond,
+            connections: latencyConnections, options: ["--rps", "\(perConnection)"])
         let cores = testBed.tearDown() / posted.seconds
         func milliseconds(at share: Double) -> String {
             String(format: "%.1f", posted.milliseconds(at: share))

@@ -34,29 +34,27 @@ enum SimulatorBenchmark {
 
     static func run(arguments: [String]) throws {
         if arguments.first == "--server" {
-            return try serve(kind: SimulatorMode(rawValue: arguments[1]), directory: arguments[2])
+            return try serve(mode: SimulatorMode(rawValue: arguments[1]), directory: arguments[2])
         }
         let pushes = arguments.first.flatMap { Int($0) } ?? 1_000_000
-        var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { throw BenchmarkFailure("cannot make a directory") }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let directory = try BenchmarkDirectory()
+        let path = directory.path
         let credentials = try SimulatorCredentials(directory: path)
         let token = ProviderToken.make(
             teamID: SimulatorCredentials.teamID, keyID: credentials.keyID, key: credentials.signingKey,
             at: .now())
-        for kind in SimulatorMode.allCases {
+        for mode in SimulatorMode.allCases {
             for streams in [100, 1_000] {
-                try measureRound(kind: kind, pushes: pushes, streams: streams, token: token, path: path)
+                try measureRound(mode: mode, pushes: pushes, streams: streams, token: token, path: path)
             }
         }
     }
 
     private static func measureRound(
-        kind: SimulatorMode, pushes: Int, streams: Int, token: String, path: String
+        mode: SimulatorMode, pushes: Int, streams: Int, token: String, path: String
     ) throws {
         let server = try PinnedProcess(
-            command: [CommandLine.arguments[0], "apns-simulator", "--server", kind.rawValue, path],
+            command: [CommandLine.arguments[0], "apns-simulator", "--server", mode.rawValue, path],
             processor: 0,
             output: path + "/server")
         let port = try waitForOutput(after: "port ", in: server)
@@ -67,7 +65,7 @@ enum SimulatorBenchmark {
         try payload.write(toFile: bodyFile, atomically: true, encoding: .utf8)
         // There is no apns-id, because h2load cannot vary it. The simulator makes one for each push.
         let phonePaths =
-            kind == .phones ? ["/3/device/" + (try waitForOutput(after: "token ", in: server))] : []
+            mode == .phones ? ["/3/device/" + (try waitForOutput(after: "token ", in: server))] : []
         let devicePaths = phonePaths.isEmpty ? (0..<PushLoad.tokenCount).map(PushLoad.path) : phonePaths
         let urls = devicePaths.map { "https://127.0.0.1:\(port)\($0)\n" }
         try urls.joined().write(toFile: urlFile, atomically: true, encoding: .utf8)
@@ -87,12 +85,12 @@ enum SimulatorBenchmark {
         }
         let perProcessorSecond = Double(pushes) / cost.processorSeconds
         print(
-            "\(kind): \(streams) streams on 4 connections, \(payload.utf8.count) bytes: "
+            "\(mode): \(streams) streams on 4 connections, \(payload.utf8.count) bytes: "
                 + "\(grouped(Double(pushes) / seconds)) pushes/s; "
                 + "\(grouped(perProcessorSecond)) per second of the simulator's processor "
                 + "(h2load \(grouped(Double(pushes) / loadCost.processorSeconds)) on its own processor), "
-                + "\(cost.peakMemoryMiB) MiB; target \(grouped(kind.target)): "
-                + (perProcessorSecond >= kind.target ? "met" : "MISSED"))
+                + "\(cost.peakMemoryMiB) MiB; target \(grouped(mode.target)): "
+                + (perProcessorSecond >= mode.target ? "met" : "MISSED"))
     }
 
     /// Waits until the simulator serves. Returns the rest of the line that begins with the name, such as `port `.
@@ -108,8 +106,8 @@ enum SimulatorBenchmark {
     }
 
     /// Runs the simulator in this process until it is killed.
-    private static func serve(kind: SimulatorMode?, directory path: String) throws {
-        switch kind {
+    private static func serve(mode: SimulatorMode?, directory path: String) throws {
+        switch mode {
         case nil: throw BenchmarkFailure("name one of \(SimulatorMode.allCases)")
         case .bare:
             let loop = try EventLoop(name: "apns")
@@ -125,9 +123,9 @@ enum SimulatorBenchmark {
         case .journal, .file, .records, .phones:
             var settings = SimulatorServiceSettings(credentialsDirectory: path)
             settings.simulator.streams.initialStreams = settings.simulator.streams.streamsMax
-            if kind == .file { settings.journalFile = path + "/journal" }
-            if kind == .records { settings.recordsFile = path + "/records" }
-            if kind == .phones {
+            if mode == .file { settings.journalFile = path + "/journal" }
+            if mode == .records { settings.recordsFile = path + "/records" }
+            if mode == .phones {
                 let types = [ActivityType(name: "Match")]
                 settings.phones = Population(
                     of: PhoneApp(id: app, bundleID: app, types: types), phones: phones)

@@ -34,30 +34,36 @@ struct StageWorkerOptions {
 
     init(parsing arguments: [String]) throws {
         var reader = OptionReader(arguments)
-        while let name = reader.nextArgument(), let value = reader.nextArgument() {
+        func address(of name: String) throws -> HostPort {
+            guard let address = HostPort(settingText: try reader.text(of: name)) else {
+                throw BenchmarkFailure("\(name) needs HOST:PORT")
+            }
+            return address
+        }
+        while let name = reader.nextName() {
             switch name {
-            case "--brokers": brokers = value.split(separator: ",").map(String.init)
-            case "--prefix": prefix = value
-            case "--lanes": lanes = Int(value) ?? lanes
-            case "--data": data = value
-            case "--sweep-milliseconds": sweepMilliseconds = Int(value)
-            case "--per-sheet": jobsPerSheet = Int(value)
-            case "--keys": keys = value
-            case "--apns": apns = HostPort(settingText: value)
-            case "--apns-sandbox": apnsSandbox = HostPort(settingText: value)
-            case "--authorities": authorities = value
-            case "--permits": permits = Int(value)
-            case "--answer-milliseconds": answerMilliseconds = Int(value)
-            case "--settle-milliseconds": settleMilliseconds = Int(value)
-            case "--sealing-keys": sealingKeysFile = value
-            case "--webhook": webhook = value
-            case "--die-at-step": killAtStep = Int(value)
-            case "--at-time": occurrence = Int(value) ?? 1
-            case "--after-step": afterStep = Int(value)
-            case "--stop-there": stopsInsteadOfKilling = value == "1"
-            case "--session-milliseconds": sessionMilliseconds = Int(value)
-            case "--batch-records": batchRecords = Int(value)
-            default: throw BenchmarkFailure("\(name) is not known")
+            case "--brokers": brokers = try reader.text(of: name).split(separator: ",").map(String.init)
+            case "--prefix": prefix = try reader.text(of: name)
+            case "--lanes": lanes = try reader.numberAboveZero(of: name)
+            case "--data": data = try reader.text(of: name)
+            case "--sweep-milliseconds": sweepMilliseconds = try reader.numberAboveZero(of: name)
+            case "--per-sheet": jobsPerSheet = try reader.numberAboveZero(of: name)
+            case "--keys": keys = try reader.text(of: name)
+            case "--apns": apns = try address(of: name)
+            case "--apns-sandbox": apnsSandbox = try address(of: name)
+            case "--authorities": authorities = try reader.text(of: name)
+            case "--permits": permits = try reader.numberAboveZero(of: name)
+            case "--answer-milliseconds": answerMilliseconds = try reader.numberAboveZero(of: name)
+            case "--settle-milliseconds": settleMilliseconds = try reader.number(of: name)
+            case "--sealing-keys": sealingKeysFile = try reader.text(of: name)
+            case "--webhook": webhook = try reader.text(of: name)
+            case "--die-at-step": killAtStep = try reader.number(of: name)
+            case "--at-time": occurrence = try reader.numberAboveZero(of: name)
+            case "--after-step": afterStep = try reader.number(of: name)
+            case "--stop-there": stopsInsteadOfKilling = try reader.number(of: name) == 1
+            case "--session-milliseconds": sessionMilliseconds = try reader.numberAboveZero(of: name)
+            case "--batch-records": batchRecords = try reader.numberAboveZero(of: name)
+            default: throw BenchmarkFailure.unknownOption(name)
             }
         }
         guard !brokers.isEmpty, !data.isEmpty else { throw BenchmarkFailure("name --brokers and --data") }

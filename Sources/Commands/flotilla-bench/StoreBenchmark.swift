@@ -8,8 +8,9 @@ internal import Telemetry
 /// is in one large group, the rest in 4,000 small ones.
 enum StoreBenchmark {
     private static let smallGroups = 4000
-    /// In rows per second.
-    private static let goals = (upsertRate: 200_000.0, scanRate: 10_000_000.0)
+    /// The targets, in rows per second.
+    private static let upsertRateTarget = 200_000.0
+    private static let scanRateTarget = 10_000_000.0
 
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
@@ -26,9 +27,8 @@ enum StoreBenchmark {
         var smallScans: [RowRate] = []
         var diskBytes = 0
         for run in 1...options.runs {
-            let directory = try makeTemporaryDirectory()
-            defer { removeStore(in: directory) }
-            let environment = try LMDBEnvironment(directory: directory, tables: ["registry"])
+            let directory = try BenchmarkDirectory()
+            let environment = try LMDBEnvironment(directory: directory.path, tables: ["registry"])
             inserts.append(try Usage.measure { try upsertRows(into: environment, options: options) })
             updates.append(try Usage.measure { try upsertRows(into: environment, options: options) })
             scans += try (0..<5).map { _ in try scanRows(of: environment, groups: 0..<1) }
@@ -40,14 +40,14 @@ enum StoreBenchmark {
         }
         printRate(
             name: "insert", rates: inserts.map { RowRate(rows: options.rows, usage: $0) },
-            target: goals.upsertRate)
+            target: upsertRateTarget)
         printRate(
             name: "upsert again", rates: updates.map { RowRate(rows: options.rows, usage: $0) },
-            target: goals.upsertRate)
+            target: upsertRateTarget)
         printRate(
             name: "scan of one group of \(grouped(Double(options.rows / 5))) rows", rates: scans,
-            target: goals.scanRate)
-        printRate(name: "scan of 1,000 small groups", rates: smallScans, target: goals.scanRate)
+            target: scanRateTarget)
+        printRate(name: "scan of 1,000 small groups", rates: smallScans, target: scanRateTarget)
         print(
             "  disk \(diskBytes >> 20) MiB, peak memory \(Usage.peakMemoryMiB()) MiB (the map's pages included)"
         )
@@ -140,35 +140,16 @@ extension StoreBenchmark {
 
         init(parsing arguments: [String]) throws {
             var reader = OptionReader(arguments)
-            while let name = reader.nextArgument() {
-                if name == "--unsorted" {
-                    isSorted = false
-                    continue
-                }
-                let number = try reader.numberAboveZero(of: name)
+            while let name = reader.nextName() {
                 switch name {
-                case "--rows": rows = number
-                case "--batch": rowsPerTransaction = number
-                case "--runs": runs = number
-                default:
-                    throw BenchmarkFailure(
-                        "unknown option \(name); there are --rows --batch --runs --unsorted")
+                case "--unsorted": isSorted = false
+                case "--rows": rows = try reader.numberAboveZero(of: name)
+                case "--batch": rowsPerTransaction = try reader.numberAboveZero(of: name)
+                case "--runs": runs = try reader.numberAboveZero(of: name)
+                default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
         }
-    }
-
-    private static func makeTemporaryDirectory() throws -> String {
-        var template = Array("/tmp/flotilla-bench-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else {
-            throw BenchmarkFailure("cannot create a directory in /tmp")
-        }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    private static func removeStore(in directory: String) {
-        for name in ["data.mdb", "data.mdb-lock"] { unsafe unlink(directory + "/" + name) }
-        unsafe rmdir(directory)
     }
 }
 

@@ -39,6 +39,17 @@ struct Usage {
     }
 }
 
+/// How fast work was done: by the wall clock, and by the time on processors.
+struct WorkRate {
+    let perSecond: Double
+    let perCoreSecond: Double
+
+    init(count: Double, seconds: Double, processorSeconds: Double) {
+        perSecond = count / seconds
+        perCoreSecond = count / processorSeconds
+    }
+}
+
 extension [Double] {
     /// The middle value, or the higher one of the two. The array must not be empty.
     var median: Double { sorted()[count / 2] }

@@ -19,10 +19,6 @@ struct Command: Sendable {
 
     static func named(_ name: String) -> Command? { all.first { $0.name == name } }
 
-    static func unknownCommandMessage(for name: String) -> String {
-        "there is no command \(name); `flotilla --help` lists them"
-    }
-
     /// All commands, in the order in which a new user needs them.
     static let all: [Command] = [
         .up, .down, .run, .broker, .topics, .apps, .types, .segments, .keys, .report, .send, .cancel,

@@ -36,17 +36,15 @@ struct Flotilla {
             return .success
         }
         if ["--help", "-h", "help"].contains(name) {
-            guard arguments.count > 1, let command = Command.named(arguments[1]) else {
+            guard arguments.count > 1 else {
                 print(Help.overview)
                 return .success
             }
+            guard let command = Command.named(arguments[1]) else { return refuseCommand(named: arguments[1]) }
             print(Help.text(of: command))
             return .success
         }
-        guard let command = Command.named(name) else {
-            StandardError.printLine("flotilla: " + Command.unknownCommandMessage(for: name))
-            return .usage
-        }
+        guard let command = Command.named(name) else { return refuseCommand(named: name) }
         let commandArguments = Array(arguments.dropFirst())
         if commandArguments.contains("--help") || commandArguments.contains("-h") {
             print(Help.text(of: command))
@@ -65,5 +63,10 @@ struct Flotilla {
             }
             return ExitStatus(of: error)
         }
+    }
+
+    private static func refuseCommand(named name: String) -> ExitStatus {
+        StandardError.printLine("flotilla: there is no command \(name); `flotilla --help` lists them")
+        return .usage
     }
 }

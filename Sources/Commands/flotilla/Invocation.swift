@@ -45,9 +45,10 @@ struct Invocation: Sendable {
 
     /// Returns the app that `--app` names.
     func requireApp() throws -> String {
-        guard let app = options["--app"], AppIDRules.problem(app) == nil else {
+        guard let app = options["--app"] else {
             throw CommandError(status: .usage, "name the app with --app")
         }
+        if let problem = AppIDRules.problem(app) { throw CommandError(status: .usage, "--app \(problem)") }
         return app
     }
 

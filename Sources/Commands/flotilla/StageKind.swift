@@ -40,9 +40,9 @@ struct StageKind: Sendable {
         StageKind(of: InsightService.self), StageKind(of: WebhooksService.self),
     ]
 
-    /// The prefixes of the stages' setting keys, each once: `ingest.`.
+    /// The prefixes of the stages' setting keys, each once, such as `ingest.`.
     static let settingPrefixes = all.flatMap(\.settings).reduce(into: [String]()) { prefixes, setting in
-        let prefix = setting.key.prefix { $0 != "." } + "."
-        if !prefixes.contains(String(prefix)) { prefixes.append(String(prefix)) }
+        let prefix = String(setting.key.prefix { $0 != "." }) + "."
+        if !prefixes.contains(prefix) { prefixes.append(prefix) }
     }
 }

@@ -110,7 +110,9 @@ struct PortalTests {
             #"{"keys":[{"keyId":"KEY0000001","teamId":"TEAM000001"},{"keyId":"KEY0000001","teamId":"TEAM000002"}]}"#,
             "no repeated keyId"
         ),
-        (#"{"apps":[{"bundleId":"a b"}]}"#, "apps[0].bundleId"), (#"{"phone":[]}"#, "phone "),
+        (#"{"apps":[{"bundleId":"a b"}]}"#, "apps[0].bundleId"),
+        (#"{"apps":[{"bundleId":"a"},{"bundleId":"a","mayBroadcast":false}]}"#, "apps[1].bundleId"),
+        (#"{"phone":[]}"#, "phone "),
         (#"{"phones":[{"bundleId":"a","count":0}]}"#, "phones[0].count"),
         (#"{"phones":[{"bundleId":"a","count":1,"systems":["old"]}]}"#, "phones[0].systems[0]"),
         (#"{"phones":[{"bundleId":"a","count":10000000},{"bundleId":"b","count":1}]}"#, "in total"),

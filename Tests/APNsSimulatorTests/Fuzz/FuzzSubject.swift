@@ -145,10 +145,10 @@ private final class RandomFaults: FaultInjector, Sendable {
         return fault
     }
 
-    private func requestFault(from random: inout SeededGenerator) -> InjectedFault.RequestFault {
+    private func requestFault(from random: inout SeededGenerator) -> InjectedFault.RequestFault? {
         let status = random.number(below: 700)
         switch random.number(below: 5) {
-        case 0: return .none
+        case 0: return nil
         case 1: return .silence(processed: random.number(below: 2) == 0)
         case 2:
             return .reset(

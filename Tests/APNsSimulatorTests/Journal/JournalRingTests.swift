@@ -65,6 +65,18 @@ struct JournalRingTests {
         #expect(tiny.count == 1)
     }
 
+    @Test func `a dropped entry leaves the memory at once`() {
+        var ring = JournalRing(entriesMax: 1_000, bytesMax: 1)
+        var body = [UInt8](repeating: 7, count: 600)
+        _ = ring.append(journalEntry(1, body: body))
+        _ = ring.append(journalEntry(2))
+        let address = unsafe body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        // A change copies the bytes only if another holds them too.
+        body[0] = 8
+        let newAddress = unsafe body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        #expect(newAddress == address)
+    }
+
     @Test func `a filter finds an id, a status and a channel`() {
         let broadcast = journalEntry(1) { $0.target = .channel("c2hhbm5lbA==") }
         let refused = journalEntry(2, end: .answered(status: 410, reason: "Unregistered", isSent: true))

@@ -9,7 +9,8 @@ import Payloads
 func journalEntry(
     _ number: Int, token: Int = 0, id: PushID? = nil, end: JournalEntry.Outcome? = nil,
     delivered: Bool = true,
-    headers: [(String, String)] = [], changing change: (inout RequestFacts) -> Void = { _ in }
+    headers: [(String, String)] = [], body: [UInt8] = [UInt8](repeating: 7, count: 600),
+    changing change: (inout RequestFacts) -> Void = { _ in }
 ) -> JournalEntry {
     let path = "/3/device/" + String(decoding: ScriptSamples.token(token).hex, as: UTF8.self)
     let usualFields = [
@@ -24,7 +25,7 @@ func journalEntry(
     change(&facts)
     return JournalEntry(
         facts: facts,
-        request: recordedRequest(usualFields + headers, body: [UInt8](repeating: 7, count: 600)),
+        request: recordedRequest(usualFields + headers, body: body),
         id: id ?? PushID(high: 0, low: UInt64(number)),
         outcome: end ?? .answered(status: 200, reason: nil, isSent: true), isDelivered: delivered,
         endedAt: 1_700_000_000_005 + Int64(number))

@@ -28,7 +28,7 @@ struct RequestRecordTests {
         defer { loop.stop() }
         let result = loop.perform {
             let journal = Journal(
-                on: loop, limits: JournalLimits(), file: nil, records: file, metrics: Metrics())
+                on: loop, limits: JournalLimits(), file: nil, recordFile: file, metrics: Metrics())
             return Result { try body(journal) }
         }
         try result?.get()

@@ -156,7 +156,7 @@ struct LongNameTests {
     @Test func `a setting's value above the limit is refused, also if it is appended`() throws {
         try withBroker { broker in
             let client = try broker.client()
-            // "delete," has 7 bytes, and the limit (`SettingLength`) is 255.
+            // "delete," has 7 bytes, and the limit (`Refusal.settingBytesMax`) is 255.
             let tooLong = Array(repeating: "delete", count: 40).joined(separator: ",")
             let longest = Array(repeating: "delete", count: 36).joined(separator: ",")
             #expect(try client.createTopic("t", settings: ["cleanup.policy": tooLong]) == .invalidConfig)

@@ -72,7 +72,7 @@ final class RawClient {
         writer.nullableString("raw")  // client_id
         // An unknown API gets the old header, without tags.
         if let versions = APIKey(rawValue: key)?.versions {
-            writer.flexible = versions.isFlexible(version)
+            writer.encoding = versions.encoding(of: version)
             writer.emptyTags()
         }
         body(&writer)

@@ -64,7 +64,7 @@ struct RequestDecodingTests {
 
     /// The largest cost of a small request: a length that announces fifty million empty elements.
     @Test func `an array of fifty million empty elements is refused before memory is reserved`() {
-        var writer = WireWriter(capacity: 1 << 20, flexible: false)
+        var writer = WireWriter(capacity: 1 << 20, encoding: .classic)
         let elementCount: Int32 = 50_000_000
         writer.int32(elementCount)
         let bytes = writer.copied() + [UInt8](repeating: 0, count: Int(elementCount))

@@ -2,13 +2,13 @@ import Testing
 
 @testable import Broker
 
-/// `WireWriter` and `WireReader`, in both encodings of Kafka: the classic one with fixed lengths, and the flexible one
+/// `WireWriter` and `WireReader`, in both encodings of Kafka: the classic one with fixed lengths, and the compact one
 /// with lengths of variable size and tagged fields.
 struct WireTests {
-    @Test(arguments: [false, true])
-    func `every kind of field comes back as it was written`(flexible: Bool) throws {
+    @Test(arguments: WireEncoding.allCases)
+    func `every kind of field comes back as it was written`(encoding: WireEncoding) throws {
         // So small that the writer has to grow.
-        var writer = WireWriter(capacity: 1, flexible: flexible)
+        var writer = WireWriter(capacity: 1, encoding: encoding)
         writer.int8(-1)
         writer.int16(-2)
         writer.int32(-3)
@@ -24,7 +24,7 @@ struct WireTests {
         for value in [0, 127, 128, UInt32.max] { writer.unsignedVarint(value) }
         writer.emptyTags()
 
-        try WireReader.read(writer.copied(), flexible: flexible) { (reader) throws(WireError) in
+        try WireReader.read(writer.copied(), encoding: encoding) { (reader) throws(WireError) in
             #expect(try reader.int8() == -1)
             #expect(try reader.int16() == -2)
             #expect(try reader.int32() == -3)
@@ -43,9 +43,11 @@ struct WireTests {
         }
     }
 
-    @Test(arguments: [false, true])
-    func `a message and a name that are too long are cut between two characters`(flexible: Bool) throws {
-        var writer = WireWriter(flexible: flexible)
+    @Test(arguments: WireEncoding.allCases)
+    func `a message and a name that are too long are cut between two characters`(encoding: WireEncoding)
+        throws
+    {
+        var writer = WireWriter(encoding: encoding)
         writer.message(nil)
         writer.message("short")
         // A message has at most 1,024 bytes, and "ö" has two.
@@ -54,10 +56,10 @@ struct WireTests {
         writer.message(String(repeating: "m", count: 1_023) + "ö")
         let countBefore = writer.count
         writer.string(String(repeating: "n", count: 32_766) + "ö")
-        // The flexible encoding keeps all 32,768 bytes behind a length of three bytes. The classic one has a length of
+        // The compact encoding keeps all 32,768 bytes behind a length of three bytes. The classic one has a length of
         // two bytes and allows 32,767 bytes, so it cuts the "ö".
-        #expect(writer.count - countBefore == (flexible ? 32_768 + 3 : 32_766 + 2))
-        try WireReader.read(writer.copied(), flexible: flexible) { (reader) throws(WireError) in
+        #expect(writer.count - countBefore == (encoding == .compact ? 32_768 + 3 : 32_766 + 2))
+        try WireReader.read(writer.copied(), encoding: encoding) { (reader) throws(WireError) in
             #expect(try reader.nullableString() == nil)
             #expect(try reader.string() == "short")
             #expect(try reader.string() == String(repeating: "m", count: 1_023) + "g")
@@ -94,7 +96,8 @@ struct WireTests {
         // The length 0x8000 plus one, as a variable-length number.
         let long: [UInt8] = [0x81, 0x80, 0x02] + Array(repeating: UInt8(ascii: "a"), count: 0x8000)
         #expect(throws: WireError.stringTooLong(0x8000)) {
-            try WireReader.read(long, flexible: true) { (reader) throws(WireError) in try reader.string() }
+            try WireReader.read(long, encoding: .compact) { (reader) throws(WireError) in try reader.string()
+            }
         }
         // Decoding replaces each invalid byte by U+FFFD, which has three bytes.
         let repaired: [UInt8] = [0x7f, 0xff] + Array(repeating: 0xff, count: 0x7fff)

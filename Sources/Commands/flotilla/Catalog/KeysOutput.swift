@@ -1,4 +1,5 @@
 internal import CatalogRecords
+internal import JSON
 internal import Telemetry
 
 /// The output of API keys without their secrets: a table for people, or a JSON object per line for programs.
@@ -38,15 +39,15 @@ struct KeysOutput {
 
     /// - Parameter text: the key with its secret, for a key that was just made.
     static func json(of key: APIKey, text: String?) -> String {
-        var line = JSONLine()
-        line.field("id", key.id)
-        line.field("app", key.app)
-        line.field("role", key.role.rawValue)
-        if let name = key.name { line.field("name", name) }
-        line.field("createdAt", key.createdAt)
-        if let expiresAt = key.expiresAt { line.field("expiresAt", expiresAt) }
-        if let revokedAt = key.revokedAt { line.field("revokedAt", revokedAt) }
-        if let text { line.field("key", text) }
-        return line.text
+        JSONLine.text { json in
+            json.field("id", key.id)
+            json.field("app", key.app)
+            json.field("role", key.role.rawValue)
+            json.field("name", key.name)
+            json.field("createdAt", key.createdAt)
+            json.field("expiresAt", key.expiresAt)
+            json.field("revokedAt", key.revokedAt)
+            json.field("key", text)
+        }
     }
 }

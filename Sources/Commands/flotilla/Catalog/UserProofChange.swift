@@ -107,12 +107,13 @@ struct UserProofChange {
     private func show(_ app: App, newSecret: String?) {
         let proof = app.userProof
         if invocation.isJSON {
-            var line = JSONLine()
-            line.field("app", app.id)
-            line.field("required", (proof?.requirement ?? .optional).rawValue)
-            line.field("secrets", Int64(proof?.secrets.count ?? 0))
-            if let newSecret { line.field("secret", newSecret) }
-            print(line.text)
+            let line = JSONLine.text { json in
+                json.field("app", app.id)
+                json.field("required", (proof?.requirement ?? .optional).rawValue)
+                json.field("secrets", proof?.secrets.count ?? 0)
+                json.field("secret", newSecret)
+            }
+            print(line)
         } else if let newSecret {
             // Nothing else is printed, for `SECRET=$(flotilla apps user-proof shop --new)`.
             print(newSecret)

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Kafka
 internal import Lifecycle
 internal import Settings
@@ -14,24 +15,82 @@ extension Command {
         settings: ["kafka."],
         options: [
             .flag("--each", "prints each partition instead of the sums of a group's topics"),
-            .flag(
-                "--json",
-                "prints one JSON object per partition instead of a table; committed is missing if the group has no offset"
-            ),
+            .flag("--json", "prints one JSON object per partition instead of a table"),
         ]
     ) { invocation in
-        let kafka = invocation.settings[KafkaSettings.self]
-        let admin = try AdminClient(settings: kafka, log: .silent, metrics: Metrics())
-        let rows = try LagRow.rows(ofGroups: invocation.positionals, from: admin, settings: kafka)
+        let rows = try LagQuery(of: invocation.positionals, settings: invocation.settings[KafkaSettings.self])
+            .rows()
         if invocation.isJSON {
             for row in rows { print(row.json) }
         } else if rows.isEmpty {
-            print("no group has committed an offset")
+            let groups = invocation.positionals.joined(separator: ", ")
+            print(groups.isEmpty ? "no group has committed an offset" : "\(groups): no offset is committed")
         } else if invocation.hasOption("--each") {
             print(Table(headers: LagRow.headers, rows: rows.map(\.cells)).text)
         } else {
             print(LagSums(of: rows).text)
         }
+    }
+}
+
+/// A look at the lag of consumer groups in the partitions in which they have committed an offset.
+///
+/// The end of a partition counts transaction markers, which no consumer sees. A group that has read the last record
+/// of a transaction is one offset behind the end. So the query looks whether a record waits behind the committed
+/// offset.
+struct LagQuery {
+    /// The maximum number of passes of `UnreadRecordReader`. A pass has a time limit, and the next one looks at the
+    /// positions that it did not reach.
+    private static let passesMax = 6
+
+    /// The names of the groups; empty for all groups.
+    private let namedGroups: [String]
+    private let settings: KafkaSettings
+
+    init(of groups: [String], settings: KafkaSettings) {
+        namedGroups = groups
+        self.settings = settings
+    }
+
+    func rows() throws -> [LagRow] {
+        let admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
+        let existingGroups = try admin.groupNames()
+        for group in namedGroups where !existingGroups.contains(group) {
+            throw CommandError(status: .usage, "there is no group \(group); omit the name to see all groups")
+        }
+        let partitions = try admin.topics().flatMap { topic in
+            topic.partitions.map { TopicPartition(topic.name, $0) }
+        }
+        let shownGroups = namedGroups.isEmpty ? existingGroups.sorted() : namedGroups
+        let lagsByGroup = try shownGroups.map { group in
+            (group: group, lags: try admin.lagOfConsumedPartitions(by: group, among: partitions))
+        }
+        let caughtUp = try caughtUpPositions(of: lagsByGroup.flatMap(\.lags))
+        return lagsByGroup.flatMap { group, lags in
+            lags.compactMap { lag in
+                guard let committed = lag.committed.offset else { return nil }
+                let isCaughtUp = caughtUp.contains(UnreadRecordReader.GroupPosition(of: lag))
+                return LagRow(
+                    group: group, partition: lag.committed.partition, committed: committed,
+                    end: lag.watermarks.high, lag: isCaughtUp ? 0 : lag.recordCount)
+            }
+        }
+    }
+
+    /// Returns the positions behind which no record waits. A position that no pass reached is not among them.
+    private func caughtUpPositions(of lags: [GroupLag]) throws -> Set<UnreadRecordReader.GroupPosition> {
+        let reader = try UnreadRecordReader(settings: settings, log: .silent)
+        let behind = lags.filter { $0.recordCount > 0 }
+        var unknown = Set(behind.map { UnreadRecordReader.GroupPosition(of: $0) })
+        var caughtUp: Set<UnreadRecordReader.GroupPosition> = []
+        for _ in 0..<Self.passesMax where !unknown.isEmpty {
+            let unread = try reader.readOldest(at: unknown)
+            caughtUp.formUnion(unread.caughtUp)
+            unknown.subtract(unread.caughtUp)
+            let withUnreadRecord = unread.oldest.keys
+            unknown.subtract(withUnreadRecord)
+        }
+        return caughtUp
     }
 }
 
@@ -41,101 +100,64 @@ struct LagRow {
 
     let group: String
     let partition: TopicPartition
-    let committed: Int64?
+    let committed: Int64
     let end: Int64
-    /// The number of waiting records. Markers of transactions, which no consumer sees, are not counted if nothing
-    /// else waits.
-    let recordCount: Int64
-
-    /// Returns the rows of the named groups, or of all groups if no group is named.
-    static func rows(
-        ofGroups namedGroups: [String], from admin: AdminClient, settings: KafkaSettings
-    ) throws -> [LagRow] {
-        let existingGroups = try admin.groupNames()
-        for group in namedGroups where !existingGroups.contains(group) {
-            throw CommandError(status: .usage, "there is no group \(group); omit the name to see all groups")
-        }
-        let partitions = try admin.topics().flatMap { topic in
-            topic.partitions.map { TopicPartition(topic.name, $0) }
-        }
-        let shownGroups = namedGroups.isEmpty ? existingGroups.sorted() : namedGroups
-        let lags = try shownGroups.flatMap { group in
-            try admin.lagOfConsumedPartitions(by: group, among: partitions).map { (group, $0) }
-        }
-        // The end of a partition is behind the marker of its last transaction, and a consumer commits the offset
-        // after its last record. Only a look at the records tells the two apart.
-        let caughtUp = try caughtUpPositions(of: lags.map { $0.1 }, settings: settings)
-        return lags.map { group, lag in
-            let isCaughtUp = caughtUp.contains(UnreadRecordReader.GroupPosition(of: lag))
-            return LagRow(
-                group: group, partition: lag.committed.partition, committed: lag.committed.offset,
-                end: lag.watermarks.high, recordCount: isCaughtUp ? 0 : lag.recordCount)
-        }
-    }
-
-    /// The passes of the look at the records. Each has a time limit, and finds some of the positions.
-    private static let passesMax = 6
-
-    /// Returns the positions behind which no record waits.
-    private static func caughtUpPositions(
-        of lags: [GroupLag], settings: KafkaSettings
-    ) throws -> Set<UnreadRecordReader.GroupPosition> {
-        let reader = try UnreadRecordReader(settings: settings, log: .silent)
-        let behind = lags.filter { $0.recordCount > 0 }
-        var unknown = Set(behind.map { UnreadRecordReader.GroupPosition(of: $0) })
-        var caughtUp: Set<UnreadRecordReader.GroupPosition> = []
-        for _ in 0..<passesMax where !unknown.isEmpty {
-            let unread = try reader.readOldest(at: unknown)
-            caughtUp.formUnion(unread.caughtUp)
-            unknown.subtract(unread.caughtUp)
-            unknown.subtract(unread.oldest.keys)
-        }
-        return caughtUp
-    }
+    /// The number of offsets from the committed one to the end: 0 if no record is there, else with the transaction
+    /// markers among the records.
+    let lag: Int64
 
     var cells: [String] {
         [
-            group, partition.topic, String(partition.partition), committed.map(String.init) ?? "–",
-            String(end), String(recordCount),
+            group, partition.topic, String(partition.partition), String(committed), String(end), String(lag),
         ]
     }
 
     var json: String {
-        var writer = JSONLine()
-        writer.field("group", group)
-        writer.field("topic", partition.topic)
-        writer.field("partition", Int64(partition.partition))
-        if let committed { writer.field("committed", committed) }
-        writer.field("end", end)
-        writer.field("lag", recordCount)
-        return writer.text
+        JSONLine.text { json in
+            json.field("group", group)
+            json.field("topic", partition.topic)
+            json.field("partition", Int64(partition.partition))
+            json.field("committed", committed)
+            json.field("end", end)
+            json.field("lag", lag)
+        }
     }
 }
 
 /// The sums of the rows of each group and topic, and of all.
 struct LagSums {
-    private let rows: [(group: String, topic: String, behind: Int, partitions: Int, records: Int64)]
+    private struct Row {
+        let group: String
+        let topic: String
+        let partitions: Int
+        let partitionsBehind: Int
+        let lag: Int64
+
+        var cells: [String] { [group, topic, String(partitions), String(partitionsBehind), String(lag)] }
+    }
+
+    private static let headers = ["group", "topic", "partitions", "behind", "lag"]
+
+    private let rows: [Row]
 
     init(of rows: [LagRow]) {
-        let topics = Dictionary(grouping: rows) { [$0.group, $0.partition.topic] }
-        self.rows = topics.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { names, rows in
-            (
-                names[0], names[1], rows.count { $0.recordCount > 0 }, rows.count,
-                rows.reduce(0) { $0 + $1.recordCount }
-            )
+        struct Key: Hashable {
+            let group: String
+            let topic: String
+        }
+        let rowsByKey = Dictionary(grouping: rows) { Key(group: $0.group, topic: $0.partition.topic) }
+        self.rows = rowsByKey.sorted { ($0.key.group, $0.key.topic) < ($1.key.group, $1.key.topic) }.map {
+            key, rows in
+            Row(
+                group: key.group, topic: key.topic, partitions: rows.count,
+                partitionsBehind: rows.count { $0.lag > 0 }, lag: rows.reduce(0) { $0 + $1.lag })
         }
     }
 
     var text: String {
-        let table = Table(
-            headers: ["group", "topic", "partitions", "behind", "lag"],
-            rows: rows.map {
-                [$0.group, $0.topic, String($0.partitions), String($0.behind), String($0.records)]
-            })
-        let records = rows.reduce(0) { $0 + $1.records }
+        let lag = rows.reduce(0) { $0 + $1.lag }
         let sum =
-            records == 0
-            ? "all groups have read everything" : "\(records) records wait; see --each for partitions"
-        return table.text + "\n" + sum
+            lag == 0 ? "all groups have read everything" : "\(lag) records wait; see --each for partitions"
+        return Table(headers: Self.headers, rows: rows.map(\.cells)).text + "\n" + sum
     }
 }

@@ -54,28 +54,20 @@ private struct TopicOutput {
     var cells: [String] { [topic, String(partitions), state] }
 
     var json: String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("topic")
-        writer.value(topic)
-        writer.name("partitions")
-        writer.value(partitions)
-        writer.name("state")
-        writer.value(state)
-        writer.name("mismatches")
-        writer.beginArray()
-        for mismatch in mismatches {
-            writer.beginObject()
-            writer.name("property")
-            writer.value(mismatch.property.rawValue)
-            writer.name("have")
-            writer.value(mismatch.actual)
-            writer.name("want")
-            writer.value(mismatch.required)
-            writer.endObject()
+        JSONLine.text { json in
+            json.field("topic", topic)
+            json.field("partitions", partitions)
+            json.field("state", state)
+            json.name("mismatches")
+            json.beginArray()
+            for mismatch in mismatches {
+                json.beginObject()
+                json.field("property", mismatch.property.rawValue)
+                json.field("have", mismatch.actual)
+                json.field("want", mismatch.required)
+                json.endObject()
+            }
+            json.endArray()
         }
-        writer.endArray()
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

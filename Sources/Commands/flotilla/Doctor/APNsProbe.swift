@@ -25,13 +25,15 @@ struct APNsProbe {
         let metrics = Metrics()
         let tokens = ProviderTokens(source: destination.keys, metrics: metrics)
         tokens.reload()
-        guard
-            let provider = try? APNsProvider(
-                settings: destination.apns, tokens: tokens, metrics: metrics, log: .silent),
-            let loop = try? EventLoop(name: "doctor"), (try? loop.start()) != nil
-        else {
-            let text = "the file of sender.apns-authorities cannot be used; correct it"
-            return [Finding(subject: "apns", verdict: .wrong, text: text)]
+        let provider: APNsProvider
+        let loop: EventLoop
+        do {
+            provider = try APNsProvider(
+                settings: destination.apns, tokens: tokens, metrics: metrics, log: .silent)
+            loop = try EventLoop(name: "doctor")
+            try loop.start()
+        } catch {
+            return [.wrong(subject: "apns", text: "no connection can be made: \(error)")]
         }
         defer { loop.stop() }
         let profiles = apps.flatMap { app in
@@ -54,16 +56,14 @@ struct APNsProbe {
         let subject = "apns \(profile.bundleID) \(profile.environment)"
         switch answer {
         case .answered(_, "BadDeviceToken"), .answered(_, "DeviceTokenNotForTopic"):
-            return Finding(subject: subject, verdict: .good, text: "takes the key \(profile.key)")
+            return .good(subject: subject, text: "takes the key \(profile.key)")
         case .answered(let status, let reason):
-            return Finding(
-                subject: subject, verdict: .wrong,
-                text:
-                    "answers the key \(profile.key) with \(status) \(reason); see deploy/book/apns.md"
-            )
+            return .wrong(
+                subject: subject,
+                text: "answers the key \(profile.key) with \(status) \(reason); see deploy/book/apns.md")
         case .failed(let fault):
-            return Finding(
-                subject: subject, verdict: .wrong,
+            return .wrong(
+                subject: subject,
                 text: "no answer (\(fault)); check that this machine can reach its host on port 443")
         }
     }

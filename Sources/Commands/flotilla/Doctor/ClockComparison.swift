@@ -19,17 +19,16 @@ struct ClockComparison {
 
     func finding(toleranceMilliseconds: Int64) -> Finding {
         guard let millisecondsAhead else {
-            return Finding(
-                subject: "clock", verdict: .doubt, text: "the cluster does not stamp the records of audit")
+            return .doubt(subject: "clock", text: "the cluster does not stamp the records of audit")
         }
         if millisecondsAhead.magnitude <= toleranceMilliseconds.magnitude {
-            return Finding(
-                subject: "clock", verdict: .good,
+            return .good(
+                subject: "clock",
                 text: "agrees with the cluster's clock within \(acknowledgedAt - sentAt) ms")
         }
         let direction = millisecondsAhead > 0 ? "ahead of" : "behind"
-        return Finding(
-            subject: "clock", verdict: .wrong,
+        return .wrong(
+            subject: "clock",
             text: """
                 this machine's clock is \(millisecondsAhead.magnitude) ms \(direction) the cluster's; synchronize both with NTP \
                 (`timedatectl set-ntp true`)

@@ -35,7 +35,7 @@ struct Doctor {
                 settings: settings[KafkaSettings.self], log: .silent, metrics: Metrics())
         else {
             return [
-                wrong(
+                Finding.wrong(
                     subject: "kafka",
                     text:
                         "the settings kafka.* do not make a valid client; check them with `flotilla config --show`"
@@ -52,7 +52,7 @@ struct Doctor {
         do {
             catalog = try CatalogAccess(settings: settings).snapshot
         } catch {
-            return [kafka] + topics + [wrong(subject: "catalog", text: "cannot be read: \(error)")]
+            return [kafka] + topics + [Finding.wrong(subject: "catalog", text: "cannot be read: \(error)")]
         }
         let apps = catalog.apps.values.sorted { $0.id < $1.id }
         var findings = [kafka] + topics + [checkClock(), checkSealingKeys(against: catalog)]
@@ -65,12 +65,13 @@ struct Doctor {
     private func checkDescriptors() -> Finding {
         let requirement = DescriptorRequirement(stages: StageKind.all, lanes: layout.lanes, hasBroker: true)
         guard let limit = DescriptorLimit.current else {
-            return doubt(subject: "descriptors", text: "the system does not tell the limit of this process")
+            return .doubt(subject: "descriptors", text: "the system does not tell the limit of this process")
         }
         if let reason = limit.shortage(needed: requirement.total) {
-            return wrong(subject: "descriptors", text: "with all stages and \(layout.lanes) lanes, " + reason)
+            return .wrong(
+                subject: "descriptors", text: "with all stages and \(layout.lanes) lanes, " + reason)
         }
-        return good(
+        return .good(
             subject: "descriptors",
             text:
                 "\(limit.soft) are allowed; a process with all stages and \(layout.lanes) lanes needs \(requirement.total)"
@@ -83,9 +84,9 @@ struct Doctor {
         let brokers = settings[KafkaSettings.self].brokers.joined(separator: ", ")
         do {
             let topics = try admin.topics(withinMilliseconds: Self.requestTimeoutMilliseconds)
-            return good(subject: "kafka", text: "answers at \(brokers) and has \(topics.count) topics")
+            return .good(subject: "kafka", text: "answers at \(brokers) and has \(topics.count) topics")
         } catch {
-            return wrong(
+            return .wrong(
                 subject: "kafka",
                 text: "does not answer at \(brokers) (\(error)); start it, or correct kafka.brokers")
         }
@@ -95,13 +96,13 @@ struct Doctor {
         do {
             let mismatches = try layout.check(on: admin)
             if !mismatches.isEmpty {
-                return mismatches.map { wrong(subject: "topics", text: $0.description) }
+                return mismatches.map { Finding.wrong(subject: "topics", text: $0.description) }
             }
         } catch {
-            return [wrong(subject: "topics", text: "cannot be checked: \(error)")]
+            return [Finding.wrong(subject: "topics", text: "cannot be checked: \(error)")]
         }
         return [
-            good(
+            Finding.good(
                 subject: "topics",
                 text: "all \(TopicName.allCases.count) exist with the right settings, \(layout.lanes) lanes")
         ]
@@ -120,7 +121,7 @@ struct Doctor {
                 sentAt: sentAt.milliseconds, stampedAt: stamp, acknowledgedAt: WallTime.now().milliseconds
             ).finding(toleranceMilliseconds: Self.clockToleranceMilliseconds)
         } catch {
-            return wrong(
+            return .wrong(
                 subject: "clock",
                 text:
                     "cannot be compared with the cluster's clock, because no record can be written: \(error)")
@@ -131,45 +132,47 @@ struct Doctor {
 
     private func checkCatalog(_ catalog: CatalogSnapshot, apps: [App]) -> [Finding] {
         var findings = catalog.unusableRecords.sorted { $0.key < $1.key }.map { key, reason in
-            wrong(subject: "catalog", text: "the record \(key) cannot be used: \(reason)")
+            Finding.wrong(subject: "catalog", text: "the record \(key) cannot be used: \(reason)")
         }
         if apps.isEmpty {
             findings.append(
-                doubt(subject: "catalog", text: "there is no app yet; create one with `flotilla apps create`")
+                Finding.doubt(
+                    subject: "catalog", text: "there is no app yet; create one with `flotilla apps create`")
             )
         }
+        for app in apps { findings += checkAccess(to: app, in: catalog) }
+        return findings.isEmpty
+            ? [Finding.good(subject: "catalog", text: "\(apps.count) apps with keys")] : findings
+    }
+
+    /// Checks who can report and send for an app, and for whom.
+    private func checkAccess(to app: App, in catalog: CatalogSnapshot) -> [Finding] {
+        func doubt(text: String) -> Finding { .doubt(subject: "app \(app.id)", text: text) }
         let now = WallTime.now().milliseconds
-        for app in apps {
-            let validKeys = catalog.keys(of: app.id).filter {
-                $0.revokedAt == nil && ($0.expiresAt ?? .max) > now
-            }
-            for role in [APIKey.Role.report, .send]
-            where !validKeys.contains(where: { $0.role.includes(role) }) {
-                findings.append(
-                    doubt(
-                        subject: "app \(app.id)",
-                        text:
-                            "no key may \(role); create one with `flotilla keys create \(app.id) --role \(role)`"
-                    ))
-            }
-            if app.userProof == nil, validKeys.contains(where: { $0.role == .report }) {
-                findings.append(
-                    doubt(
-                        subject: "app \(app.id)",
-                        text:
-                            "anyone who extracts the report key from the app can report as any user; require a proof with `flotilla apps user-proof`"
-                    ))
-            }
-            if app.allowsUnprovenSchedules, !app.requiresUserProof {
-                findings.append(
-                    doubt(
-                        subject: "app \(app.id)",
-                        text:
-                            "anyone who extracts the report key from the app can schedule content for any user; require a proof with `flotilla apps user-proof`, then use `flotilla apps update \(app.id) --unproven-schedules no`"
-                    ))
-            }
+        let validKeys = catalog.keys(of: app.id).filter {
+            $0.revokedAt == nil && ($0.expiresAt ?? .max) > now
         }
-        return findings.isEmpty ? [good(subject: "catalog", text: "\(apps.count) apps with keys")] : findings
+        let missingRoles = [APIKey.Role.report, .send].filter { role in
+            !validKeys.contains { $0.role.includes(role) }
+        }
+        var findings = missingRoles.map { role in
+            doubt(text: "no key may \(role); create one with `flotilla keys create \(app.id) --role \(role)`")
+        }
+        if app.userProof == nil, validKeys.contains(where: { $0.role == .report }) {
+            findings.append(
+                doubt(
+                    text:
+                        "anyone who extracts the report key from the app can report as any user; require a proof with `flotilla apps user-proof`"
+                ))
+        }
+        if app.allowsUnprovenSchedules, !app.requiresUserProof {
+            findings.append(
+                doubt(
+                    text:
+                        "anyone who extracts the report key from the app can schedule content for any user; require a proof with `flotilla apps user-proof`, then use `flotilla apps update \(app.id) --unproven-schedules no`"
+                ))
+        }
+        return findings
     }
 
     /// Compares the keys of this machine with those that the installation uses, by their record in the catalog.
@@ -178,36 +181,24 @@ struct Doctor {
             let keys = try SealingKeyFile.read(settings: settings, for: catalog)
             guard keys != nil else {
                 return catalog.sealingRecord == nil
-                    ? doubt(
+                    ? Finding.doubt(
                         subject: "sealing keys",
                         text:
                             "no file is set, so push tokens are not encrypted; make one with `flotilla sealing-keys make FILE`"
                     )
-                    : wrong(
+                    : Finding.wrong(
                         subject: "sealing keys",
                         text:
                             "this installation uses sealing keys; name their file with tokens.sealing-keys-file"
                     )
             }
-            return good(subject: "sealing keys", text: "match those of this installation")
+            return .good(subject: "sealing keys", text: "match those of this installation")
         } catch {
-            return wrong(subject: "sealing keys", text: "\(error)")
+            return .wrong(subject: "sealing keys", text: "\(error)")
         }
     }
 
     private func checkProviderKeys(for apps: [App]) -> [Finding] {
         ProviderKeyCheck(settings: settings).findings(for: apps)
-    }
-
-    private func good(subject: String, text: String) -> Finding {
-        Finding(subject: subject, verdict: .good, text: text)
-    }
-
-    private func doubt(subject: String, text: String) -> Finding {
-        Finding(subject: subject, verdict: .doubt, text: text)
-    }
-
-    private func wrong(subject: String, text: String) -> Finding {
-        Finding(subject: subject, verdict: .wrong, text: text)
     }
 }

@@ -14,11 +14,11 @@ struct ProviderKeyCheck {
     func findings(for apps: [App]) -> [Finding] {
         guard !settings.keysDirectory.isEmpty else {
             let text = "sender.keys is not set; a sender on this machine cannot push"
-            return [Finding(subject: "provider keys", verdict: .doubt, text: text)]
+            return [.doubt(subject: "provider keys", text: text)]
         }
         let tokens = ProviderTokens(source: PushDestination(settings).keys, metrics: Metrics())
         var findings = tokens.reload().map { problem in
-            Finding(subject: "provider keys", verdict: .wrong, text: problem.description)
+            Finding.wrong(subject: "provider keys", text: problem.description)
         }
         let availableKeys = Set(tokens.ages(at: .now()).keys)
         for app in apps {
@@ -26,12 +26,12 @@ struct ProviderKeyCheck {
             guard !availableKeys.contains(key) else { continue }
             let text =
                 "\(settings.keysDirectory)/\(app.teamID)/AuthKey_\(app.keyID).p8 is missing or cannot be used"
-            findings.append(Finding(subject: "app \(app.id)", verdict: .wrong, text: text))
+            findings.append(.wrong(subject: "app \(app.id)", text: text))
         }
         if !findings.isEmpty { return findings }
         return [
-            Finding(
-                subject: "provider keys", verdict: .good,
+            .good(
+                subject: "provider keys",
                 text: "\(availableKeys.count) in \(settings.keysDirectory), one for every app")
         ]
     }

@@ -2,17 +2,15 @@ internal import Glibc
 internal import Lifecycle
 
 extension Invocation {
-    /// Asks on the terminal whether to continue. Returns after the answer `yes` or without a question for `--yes`, and
-    /// throws otherwise.
+    /// Asks whether to continue. Returns after the answer `yes` or without a question for `--yes`, and throws
+    /// otherwise. The question goes to standard error, because a program may read standard output.
     ///
     /// - Parameter nothingDone: the start of the error after another answer: `nothing was changed`.
     func confirm(orElse nothingDone: String) throws {
-        let isConfirmed = hasOption("--yes")
-        if !isConfirmed { print("Continue? Type yes: ", terminator: "") }
-        // The question has no line end. If standard output is a file, it must also show the plan before standard error
-        // shows the first line of progress.
+        // The plan must be visible before the question, and before the first line of progress.
         fflush(nil)
-        if isConfirmed { return }
+        if hasOption("--yes") { return }
+        StandardError.print("Continue? Type yes: ")
         guard readLine() == "yes" else {
             throw CommandError(status: .usage, "\(nothingDone); use --yes to skip this question")
         }

@@ -2,9 +2,12 @@ internal import Glibc
 
 /// The output for messages that are not results. A program may read the results from standard output.
 enum StandardError {
-    static func printLine(_ text: String) {
-        let line = Array((text + "\n").utf8)
-        var unwritten = line[...]
+    static func printLine(_ text: String) { print(text + "\n") }
+
+    /// Writes the text without a line end.
+    static func print(_ text: String) {
+        let bytes = Array(text.utf8)
+        var unwritten = bytes[...]
         while !unwritten.isEmpty {
             let writtenCount = unsafe unwritten.withUnsafeBytes {
                 unsafe write(STDERR_FILENO, $0.baseAddress, $0.count)

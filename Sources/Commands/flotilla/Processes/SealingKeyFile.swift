@@ -101,7 +101,7 @@ enum SealingKeyFile {
         guard writeFully(text, to: descriptor), fsync(descriptor) == 0 else {
             throw failure(to: "write", path: draft)
         }
-        guard unsafe rename(draft, path) == 0 else { throw failure(to: "name", path: path) }
+        guard unsafe rename(draft, path) == 0 else { throw failure(to: "rename \(draft) to", path: path) }
         // The directory is synced too. Otherwise a crash of the machine could lose the file, and the next
         // start would make other keys.
         let directoryDescriptor = unsafe linux_open(directory, O_RDONLY | O_DIRECTORY, 0)
@@ -126,6 +126,6 @@ enum SealingKeyFile {
     private static func failure(to verb: String, path: String) -> CommandError {
         CommandError(
             status: .cannotCreate,
-            "cannot \(verb) the sealing keys \(path): \(unsafe String(cString: strerror(errno)))")
+            "cannot \(verb) the sealing keys \(path): \(SystemError.text(for: errno))")
     }
 }

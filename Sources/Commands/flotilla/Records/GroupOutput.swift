@@ -20,7 +20,7 @@ struct GroupOutput {
         } else {
             lines.append(("version", "\(row.version)"))
         }
-        lines.append(("updates", "\(row.updateCount) in this life"))
+        lines.append(("updates", "\(row.updateCount) since its start"))
         if let endSeconds = row.endDate {
             lines.append(("ends", timeText(milliseconds: endSeconds * 1_000)))
         }

@@ -124,10 +124,10 @@ extension DeliveryProblem {
     fileprivate var text: String { "\(entry?.text ?? "the phone") is not reached: \(explanation)" }
 
     fileprivate var json: String {
-        var line = JSONLine()
-        if let entry { line.field("entry", entry.text) }
-        line.field("obstacle", code.rawValue)
-        line.field("message", explanation)
-        return line.text
+        JSONLine.text { json in
+            json.field("entry", entry?.text)
+            json.field("obstacle", code.rawValue)
+            json.field("message", explanation)
+        }
     }
 }

@@ -1,11 +1,12 @@
 internal import Identifiers
 internal import InstallationRecords
+internal import JSON
 internal import Telemetry
 
 /// One row of the registry in the output: a token of an installation, or an installation's profile with its tags.
 struct RegistryRowOutput {
     static let headers = [
-        "installation", "entry", "token", "type", "group", "heard of", "expires", "moved to",
+        "installation", "entry", "token", "type", "group", "reported", "expires", "moved to",
     ]
 
     private let key: RegistryKey
@@ -41,25 +42,25 @@ struct RegistryRowOutput {
     /// The fields of the row under their names in the record. Missing values are left out. Times are
     /// milliseconds since 1970.
     var json: String {
-        var line = JSONLine()
-        if let installation = key.installation { line.field("installation", installation) }
-        line.field("entry", key.entry.text)
-        switch row {
-        case .token(let token):
-            if let dismissedAt = token.dismissedAt {
-                line.field("dismissedAt", dismissedAt)
-            } else if let hash = token.tokenHash {
-                line.field("token", PushToken.shortForm(hash: hash))
+        JSONLine.text { json in
+            json.field("installation", key.installation)
+            json.field("entry", key.entry.text)
+            switch row {
+            case .token(let token):
+                if let dismissedAt = token.dismissedAt {
+                    json.field("dismissedAt", dismissedAt)
+                } else {
+                    json.field("token", token.tokenHash.map(PushToken.shortForm))
+                }
+                json.field("attributesType", token.attributesType)
+                json.field("groupId", token.group)
+                json.field("registeredAt", token.registeredAt)
+                json.field("expiresAt", token.expiresAt)
+                json.field("movedTo", token.movedTo?.text)
+            case .profile(let profile):
+                json.field("tags", profile.tags ?? [])
+                json.field("updatedAt", profile.updatedAt)
             }
-            if let type = token.attributesType { line.field("attributesType", type) }
-            if let group = token.group { line.field("groupId", group) }
-            line.field("registeredAt", token.registeredAt)
-            if let expiresAt = token.expiresAt { line.field("expiresAt", expiresAt) }
-            if let recipient = token.movedTo { line.field("movedTo", recipient.text) }
-        case .profile(let profile):
-            line.field("tags", profile.tags ?? [])
-            line.field("updatedAt", profile.updatedAt)
         }
-        return line.text
     }
 }

@@ -36,11 +36,12 @@ extension Command {
             let stored = try producer.storeRecord(
                 action: "write the report", in: topic, key: key, value: value)
             if invocation.isJSON {
-                var line = JSONLine()
-                line.field("topic", topicName)
-                line.field("partition", Int64(stored.partition))
-                line.field("offset", stored.offset)
-                print(line.text)
+                let line = JSONLine.text { json in
+                    json.field("topic", topicName)
+                    json.field("partition", Int64(stored.partition))
+                    json.field("offset", stored.offset)
+                }
+                print(line)
             } else {
                 print("stored in \(topicName), partition \(stored.partition), offset \(stored.offset)")
             }

@@ -28,7 +28,7 @@ enum TokenFile {
     private static func text(ofFile path: String) throws -> String {
         guard let file = unsafe fopen(path, "r") else {
             throw CommandError(
-                status: .noInput, "cannot read \(path): \(unsafe String(cString: strerror(errno)))")
+                status: .noInput, "cannot read \(path): \(SystemError.text(for: errno))")
         }
         defer { unsafe fclose(file) }
         var bytes = [UInt8](repeating: 0, count: bytesMax + 1)

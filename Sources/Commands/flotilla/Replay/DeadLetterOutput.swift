@@ -9,6 +9,10 @@ internal import Telemetry
 struct DeadLetterOutput {
     private static let headers = ["letter", "at", "stage", "app", "reason", "jobs", "state"]
 
+    /// The limit of a deadline that is shown, in seconds since 1970 (year 2255). A record can hold any number, and its
+    /// milliseconds could overflow.
+    private static let deadlineSecondsMax: Int64 = 9_000_000_000
+
     private let deadLetter: DeadLetterRecord
     private let state: DeadLetterJournal.DeadLetterState
 
@@ -42,10 +46,6 @@ struct DeadLetterOutput {
         WallTime(milliseconds: milliseconds).rfc3339
     }
 
-    /// The limit of a deadline that is shown, in seconds since 1970 (year 2255). A record can hold any number, and its
-    /// milliseconds could overflow.
-    private static let deadlineSecondsMax: Int64 = 9_000_000_000
-
     /// - Parameter isComplete: whether the jobs of the sheet are included.
     private func json(isComplete: Bool) -> String {
         JSONLine.text { json in
@@ -62,12 +62,12 @@ struct DeadLetterOutput {
         }
         var rows = [
             ("letter", deadLetter.id.text), ("state", state.rawValue), ("stage", deadLetter.rejection.stage),
-            ("reason", deadLetter.rejection.code), ("which means", deadLetter.rejection.reason),
+            ("reason", deadLetter.rejection.code), ("meaning", deadLetter.rejection.reason),
             ("app", deadLetter.app ?? "–"),
             ("given up", Self.timeText(milliseconds: deadLetter.rejection.rejectedAt)),
             ("written", Self.timeText(milliseconds: deadLetter.rejection.writtenAt)),
             (
-                "lay in",
+                "source",
                 "\(deadLetter.rejection.topic)/\(deadLetter.rejection.partition) at \(deadLetter.rejection.offset)"
             ),
             ("bytes", String(deadLetter.value?.count ?? 0)),

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Lifecycle
 internal import Replay
 
@@ -114,10 +115,11 @@ extension Command {
         let isJSON = invocation.isJSON
         func printResult(count: Int, isDone: Bool) {
             if isJSON {
-                var line = JSONLine()
-                line.field(isDone ? "discarded" : "wouldDiscard", Int64(count))
-                line.field("inDoubt", Int64(busyCount))
-                print(line.text)
+                let line = JSONLine.text { json in
+                    json.field(isDone ? "discarded" : "wouldDiscard", count)
+                    json.field("inDoubt", busyCount)
+                }
+                print(line)
             } else {
                 print(isDone ? "discarded \(count) letters" : "\(count) letters will be discarded")
                 if busyCount > 0, !isDone { print("\(busyCount) stay, because a redrive of them has begun") }

@@ -19,12 +19,7 @@ extension Invocation {
     /// Returns the filter that the options and the ids of dead letters describe.
     func deadLetterFilter(ids: [String]) throws -> DeadLetterFilter {
         var filter = DeadLetterFilter()
-        if let app = options["--app"] {
-            guard AppIDRules.problem(app) == nil else {
-                throw CommandError(status: .usage, "--app is not an app id")
-            }
-            filter.app = app
-        }
+        if hasOption("--app") { filter.app = try requireApp() }
         filter.stage = options["--stage"]
         filter.code = options["--reason"]
         filter.since = try time(ofOption: "--since")

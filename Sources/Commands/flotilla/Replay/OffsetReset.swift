@@ -99,9 +99,10 @@ struct OffsetReset {
         } catch {
             // Kafka accepts offsets from outside only for a group without members.
             guard error.code == .unknownMember else { throw error }
+            let sessionSeconds = ConsumerOptions.sessionMillisecondsDefault / 1_000
             throw CommandError(
                 status: .temporary,
-                "group \(group) has members; stop every process of its stage, wait for its session time-out (10 s), and call this again"
+                "group \(group) has members; stop every process of its stage, wait \(sessionSeconds) s for the end of their session, and call this again"
             )
         }
     }

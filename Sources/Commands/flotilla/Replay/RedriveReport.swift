@@ -1,3 +1,4 @@
+internal import JSON
 internal import Replay
 
 /// The output of a redrive, which sends dead letters again.
@@ -17,27 +18,23 @@ struct RedriveReport {
     }
 
     func json(isDone: Bool) -> String {
-        var line = JSONLine()
-        line.field(isDone ? "sentAgain" : "wouldSendAgain", Int64(tally.letters))
-        line.field("jobs", Int64(tally.jobs))
-        line.field("settled", Int64(tally.alreadySent))
-        line.addSkippedCounts(tally.skipped)
-        return line.text
+        JSONLine.text { json in
+            json.field(isDone ? "sentAgain" : "wouldSendAgain", tally.letters)
+            json.field("jobs", tally.jobs)
+            json.field("settled", tally.alreadySent)
+            json.field("stay", tally.skipped.counts)
+        }
     }
 }
 
 extension [ReplaySkipReason: Int] {
-    /// Sentences about the dead letters that stay, with the reasons.
-    var sentences: [String] {
-        sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) stay: \($0.key.explanation)" }
+    private var inOrder: [(key: ReplaySkipReason, value: Int)] {
+        sorted { $0.key.rawValue < $1.key.rawValue }
     }
-}
 
-extension JSONLine {
-    /// Adds the field `stay` with the counts by reason: `["expired=3"]`.
-    mutating func addSkippedCounts(_ skipped: [ReplaySkipReason: Int]) {
-        field(
-            "stay",
-            skipped.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue)=\($0.value)" })
-    }
+    /// Sentences about the dead letters that stay, with the reasons.
+    var sentences: [String] { inOrder.map { "\($0.value) stay: \($0.key.explanation)" } }
+
+    /// The counts by reason, for JSON: `["expired=3"]`.
+    var counts: [String] { inOrder.map { "\($0.key.rawValue)=\($0.value)" } }
 }

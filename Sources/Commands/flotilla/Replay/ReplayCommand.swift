@@ -1,4 +1,5 @@
 internal import Identifiers
+internal import JSON
 internal import Lifecycle
 internal import Replay
 internal import Settings
@@ -37,13 +38,18 @@ extension Command {
             .flag("--json", "reports, resend: prints one JSON object per line instead of sentences"),
         ]
     ) { invocation in
-        if invocation.positionals.first == "resend" { return try resendJobs(for: invocation) }
-        if invocation.positionals == ["reports"] { return try replayReports(for: invocation) }
-        if invocation.positionals == ["offset"] { return try resetOffset(for: invocation) }
-        guard invocation.positionals == ["rebuild"] else {
+        switch (invocation.positionals.first, invocation.positionals.count) {
+        case ("rebuild", 1): try rebuildState(for: invocation)
+        case ("reports", 1): try replayReports(for: invocation)
+        case ("resend", _): try resendJobs(for: invocation)
+        case ("offset", 1): try resetOffset(for: invocation)
+        default:
             throw CommandError(
                 status: .usage, "use rebuild, reports, offset, or resend with the id of a send")
         }
+    }
+
+    private static func rebuildState(for invocation: Invocation) throws {
         let stageNames = StateRebuild.all.map(\.stage).joined(separator: " or ")
         guard let rebuild = StateRebuild.all.first(where: { $0.stage == invocation.options["--stage"] })
         else {
@@ -81,10 +87,10 @@ extension Command {
             }
         }
         func json(of tally: ReportReplay.Tally, isDone: Bool) -> String {
-            var line = JSONLine()
-            line.field(isDone ? "readAgain" : "wouldReadAgain", Int64(tally.reports))
-            line.field("run", run)
-            return line.text
+            JSONLine.text { json in
+                json.field(isDone ? "readAgain" : "wouldReadAgain", tally.reports)
+                json.field("run", run)
+            }
         }
         if invocation.isDryRun || plannedTally.reports == 0 {
             if isJSON { print(json(of: plannedTally, isDone: false)) }

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Replay
 
 /// The output of a resend, which pushes the failed jobs of a send again as a new send.
@@ -24,14 +25,14 @@ struct ResendReport {
 
     /// - Parameter newSendID: nil for the plan.
     func json(newSendID: String?) -> String {
-        var line = JSONLine()
-        line.field(newSendID == nil ? "wouldPush" : "pushed", Int64(tally.jobs))
-        if let newSendID { line.field("sendId", newSendID) }
-        line.field("tokenGone", Int64(tally.deadTokens))
-        line.field("unknownStarts", Int64(tally.unknown))
-        line.field("sentAgainBefore", Int64(tally.sentBefore))
-        line.field("notKept", Int64(tally.lost))
-        line.addSkippedCounts(tally.skipped)
-        return line.text
+        JSONLine.text { json in
+            json.field(newSendID == nil ? "wouldPush" : "pushed", tally.jobs)
+            json.field("sendId", newSendID)
+            json.field("tokenGone", tally.deadTokens)
+            json.field("unknownStarts", tally.unknown)
+            json.field("sentAgainBefore", tally.sentBefore)
+            json.field("notKept", tally.lost)
+            json.field("stay", tally.skipped.counts)
+        }
     }
 }

@@ -45,7 +45,7 @@ extension Command {
             return "stored; the scheduler has not answered yet and cancels them when it runs"
         }
         let tooLate = answer["tooLate"].optional.map { ", \($0.int()) were already sent" } ?? ""
-        return "canceled \(count.int())\(tooLate)"
+        return "cancelled \(count.int())\(tooLate)"
     }
 
     private static func tableText(of answer: JSONObject) -> String {

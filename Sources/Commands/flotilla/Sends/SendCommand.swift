@@ -67,7 +67,8 @@ extension Command {
         try mappingRefusals {
             try operatorSends(for: invocation).cancel(id, of: app, found: foundSend, now: .now())
         }
-        print("cancelling \(id.text)")
+        print(
+            invocation.isJSON ? JSONLine.text { $0.field("sendId", id.text) } : "cancelling \(id.text)")
         if invocation.hasOption("--watch") { try await watch.run() }
     }
 

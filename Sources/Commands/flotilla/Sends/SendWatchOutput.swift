@@ -1,4 +1,5 @@
 internal import Gateway
+internal import JSON
 internal import Jobs
 internal import Sends
 
@@ -15,7 +16,7 @@ struct SendWatchOutput {
     }
 
     /// The number of jobs without an outcome. Phones that reported late can add jobs after the lanes were
-    /// counted, so the difference may be negative.
+    /// counted, so there can be more outcomes than counted jobs.
     private var remainingJobs: Int { progress.isDryRun ? 0 : max(0, progress.expanded - outcomes.finalJobs) }
 
     var isComplete: Bool { progress.isComplete && remainingJobs == 0 }
@@ -62,23 +63,29 @@ struct SendWatchOutput {
     }
 
     var json: String {
-        var line = JSONLine()
-        line.field("sendId", progress.id)
-        line.field("verdict", progress.stateName)
-        line.field("isComplete", isComplete)
-        line.field("lanesExpected", Int64(progress.plannerPart?.laneCount ?? 0))
-        line.field("lanesDone", Int64(progress.laneTallies.count))
-        line.field("targeted", Int64(progress.targeted))
-        line.field("expanded", Int64(progress.expanded))
-        line.field("dropped", Int64(progress.dropped))
-        line.field("lanesPartlyVisited", Int64(progress.partlyVisitedLanes))
-        line.field("accepted", Int64(outcomes[.accepted]))
-        line.field("superseded", Int64(outcomes[.superseded]))
-        line.field("expired", Int64(outcomes[.expired]))
-        line.field("unknown", Int64(outcomes[.unknown]))
-        line.field("rejected", Int64(outcomes[.rejected]))
-        line.field("reasons", failures)
-        line.field("toGo", Int64(remainingJobs))
-        return line.text
+        JSONLine.text { json in
+            json.field("sendId", progress.id)
+            json.field("verdict", progress.stateName)
+            json.field("isComplete", isComplete)
+            json.field("lanesExpected", progress.plannerPart?.laneCount ?? 0)
+            json.field("lanesDone", progress.laneTallies.count)
+            json.field("targeted", progress.targeted)
+            json.field("expanded", progress.expanded)
+            json.field("dropped", progress.dropped)
+            json.field("lanesPartlyVisited", progress.partlyVisitedLanes)
+            json.field("accepted", outcomes[.accepted])
+            json.field("superseded", outcomes[.superseded])
+            json.field("expired", outcomes[.expired])
+            json.field("unknown", outcomes[.unknown])
+            json.field("rejected", outcomes[.rejected])
+            json.name("reasons")
+            json.beginObject()
+            for failure in failures {
+                json.name(failure.key)
+                json.value(failure.value)
+            }
+            json.endObject()
+            json.field("toGo", remainingJobs)
+        }
     }
 }

@@ -19,12 +19,17 @@ final class TopicReportSink: ReportSink {
     /// The limit for reports in flight when the sink ends.
     private static let flushMilliseconds = 2_000
 
+    private struct Connection {
+        let producer: Producer
+        let topic: Topic
+    }
+
     private let settings: KafkaSettings
     private let topicName: String
     private let loop: EventLoop
     private let context: ServiceContext
-    /// The producer and its topic, or nil before the first report and after the producer failed.
-    private var connection: (producer: Producer, topic: Topic)?
+    /// Nil before the first report and after the producer failed.
+    private var connection: Connection?
     /// The reports that wait to be sent.
     private var pending: [Report] = []
     /// The reports in flight, by tag.
@@ -123,12 +128,12 @@ final class TopicReportSink: ReportSink {
     }
 
     /// Returns the connection, or makes it. Returns nil if that fails.
-    private func connect() -> (producer: Producer, topic: Topic)? {
+    private func connect() -> Connection? {
         if let connection { return connection }
         do {
             let producer = try Producer(
                 settings: settings, name: "simulated-phones", log: context.log, metrics: context.metrics)
-            connection = (producer, try producer.topic(named: topicName))
+            connection = Connection(producer: producer, topic: try producer.topic(named: topicName))
         } catch {
             logProblem("\(error)")
         }

@@ -1,6 +1,7 @@
 internal import Catalog
 internal import CatalogRecords
 internal import Identifiers
+internal import JSON
 internal import Lifecycle
 internal import Settings
 internal import Telemetry
@@ -120,8 +121,12 @@ struct WebhooksCall {
         ).run(with: keys)
         switch result.outcome {
         case .delivered:
+            let json = JSONLine.text { json in
+                json.field("delivered", true)
+                json.field("milliseconds", result.milliseconds)
+            }
             let text = "\(app)/\(name) accepted the test event after \(result.milliseconds) ms"
-            print(invocation.isJSON ? json(delivered: true, milliseconds: result.milliseconds) : text)
+            print(invocation.isJSON ? json : text)
         case .gone:
             throw CommandError(
                 status: .unavailable, "the endpoint answered 410; the stage would disable it")
@@ -180,13 +185,6 @@ struct WebhooksCall {
                 "name the first event with --from: 2h, 2026-11-20T20:00:00Z, or events/3/1042")
         }
         return .time(time)
-    }
-
-    private func json(delivered: Bool, milliseconds: Int) -> String {
-        var line = JSONLine()
-        line.field("delivered", delivered)
-        line.field("milliseconds", Int64(milliseconds))
-        return line.text
     }
 
     /// Prints the secret. Nothing else is printed, for `SECRET=$(flotilla webhooks create …)`.

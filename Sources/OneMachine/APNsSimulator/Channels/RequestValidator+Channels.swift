@@ -29,9 +29,10 @@ extension RequestValidator {
         if facts.kind == .createChannel { return validateChannelCreation(request, for: owner) }
         switch registeredChannel(in: request, facts: facts) {
         case .failure(let refusal): return .refused(refusal.reason)
-        case .success(let (id, _)):
-            facts.target = .channel(id)
-            return .channelAction(facts.kind == .readChannel ? .read(id) : .delete(id), of: owner)
+        case .success(let channel):
+            facts.target = .channel(channel.id)
+            return .channelAction(
+                facts.kind == .readChannel ? .read(channel.id) : .delete(channel.id), of: owner)
         }
     }
 

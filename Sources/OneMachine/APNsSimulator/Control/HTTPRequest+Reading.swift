@@ -1,9 +1,8 @@
 internal import HTTPServer
 internal import JSON
 
-// Readers of the body and the query of a request to the control API. They throw a `ControlRefusal` or a `JSONError`,
-// which `HTTPRoutes.control` turns into the answer.
-
+/// Readers of the body and the query of a request to the control API. They throw a `ControlRefusal` or a `JSONError`,
+/// which `HTTPRoutes.control` turns into the answer.
 extension HTTPRequest {
     /// Reads the body as one JSON value. A missing body counts as an empty object.
     func readJSON<Value>(

@@ -1,8 +1,7 @@
 internal import HTTPServer
 internal import JSON
 
-// The registration of the control API's routes, with the answer to an error.
-
+/// The registration of the control API's routes, with the answer to an error.
 extension HTTPRoutes {
     /// Limit on the body of a request to the control API, except for a script.
     static let controlBodyBytesMax = 64 * 1024

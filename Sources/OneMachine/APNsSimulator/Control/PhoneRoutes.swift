@@ -110,7 +110,8 @@ struct PhoneRoutes {
             let (action, milliseconds) = try request.readJSON { value in
                 let object = value.object()
                 let fields = (
-                    object["does"].choice(of: UserAction.self),
+                    // The placeholder is never used: an unknown action is a problem, and then `readJSON` throws.
+                    object["does"].choice(of: UserAction.self) ?? .open,
                     object["milliseconds"].optional?.milliseconds()
                 )
                 object.reportUnknownFields()
@@ -118,8 +119,6 @@ struct PhoneRoutes {
             }
             try await controller.perform { controller throws(ControlRefusal) in
                 let (phones, number) = try Self.phone(named: name, in: controller)
-                // `choice` has reported an unknown action, so `readJSON` has thrown. This unwraps only.
-                guard let action else { return }
                 Self.perform(
                     action, milliseconds: milliseconds, onPhone: number, of: phones,
                     at: controller.simulator.clock.now)

@@ -3,8 +3,7 @@ internal import Identifiers
 internal import JSON
 internal import Payloads
 
-// The JSON form of the screens of a phone and of a group, for `PhoneRoutes`.
-
+/// The JSON form of the screens of a phone and of a group, for `PhoneRoutes`.
 extension PhoneScreen {
     func writeFields(to json: inout JSONWriter) {
         json.field("installation", installation)

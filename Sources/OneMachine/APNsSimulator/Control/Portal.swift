@@ -37,8 +37,9 @@ struct Portal: Sendable {
         let object = value.object()
         for app in object["apps"].optional?.list(countMax: Self.appsMax) ?? [] {
             let fields = app.object()
-            apps[fields["bundleId"].bundleID()] = SimulatedApp(
-                mayBroadcast: fields["mayBroadcast"].optional?.bool() ?? true)
+            let bundleID = fields["bundleId"].bundleID()
+            if apps[bundleID] != nil { fields["bundleId"].report("must not repeat another app's") }
+            apps[bundleID] = SimulatedApp(mayBroadcast: fields["mayBroadcast"].optional?.bool() ?? true)
             fields.reportUnknownFields()
         }
         keys = object["keys"].optional?.list(countMax: Self.keysMax).map { Key($0) } ?? []

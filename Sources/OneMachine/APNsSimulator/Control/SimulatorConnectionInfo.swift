@@ -7,7 +7,7 @@ package struct SimulatorConnectionInfo: Sendable {
     package let ports: SimulatorSettings.Ports
     /// Address of the control API.
     package let controlAddress: SocketAddress
-    package let tlsFaults: [(fault: TLSFault, port: Int)]
+    package let tlsFaults: [TLSFaultListener]
     /// Directory of the credentials.
     package let credentialsDirectory: String
     package let keyID: String

@@ -24,6 +24,12 @@ package final class SimulatorService: Service {
         var records: RequestRecordFile?
     }
 
+    /// The files that the settings ask for.
+    private struct OutputFiles {
+        let journal: JournalFile?
+        let records: RequestRecordFile?
+    }
+
     /// - Parameter onServing: receives the ports that the system chose.
     package init(
         settings: SimulatorServiceSettings,
@@ -77,7 +83,7 @@ package final class SimulatorService: Service {
             settings, controller: controller, signers: signers, metrics: context.metrics)
         return SimulatorConnectionInfo(
             host: settings.simulator.host, ports: controller.simulator.ports, controlAddress: control.address,
-            tlsFaults: running.withLock { $0.faultPorts }.map { ($0.fault, $0.port) },
+            tlsFaults: running.withLock { $0.faultPorts }.map { TLSFaultListener($0.fault, port: $0.port) },
             credentialsDirectory: settings.credentialsDirectory, keyID: credentials.keyID,
             population: settings.phones ?? portal.populations.first,
             // Nil if the loop has stopped, or if the first phone has no token.
@@ -90,13 +96,13 @@ package final class SimulatorService: Service {
     /// confined.
     private static func makeController(
         _ settings: SimulatorServiceSettings, portal: Portal, credentials: SimulatorCredentials,
-        script: FaultScript, files: (journal: JournalFile?, records: RequestRecordFile?), on loop: EventLoop,
+        script: FaultScript, files: OutputFiles, on loop: EventLoop,
         context: ServiceContext
     ) -> SimulatorController {
         let clock = SimulatorClock()
         files.records?.appendStart(at: clock.now)
         let journal = Journal(
-            on: loop, limits: settings.journalLimits, file: files.journal, records: files.records,
+            on: loop, limits: settings.journalLimits, file: files.journal, recordFile: files.records,
             metrics: context.metrics)
         let controller = SimulatorController(
             settings: settings.simulator, credentials: credentials, on: loop, script: script,
@@ -129,7 +135,7 @@ package final class SimulatorService: Service {
     /// Opens the journal's file and the file of request records, if the settings have them.
     private func openFiles(
         _ settings: SimulatorServiceSettings, log: Log
-    ) throws -> (journal: JournalFile?, records: RequestRecordFile?) {
+    ) throws -> OutputFiles {
         let journal = try settings.journalFile.map {
             try JournalFile(
                 path: $0, syncs: settings.syncsJournal, showsPayloads: settings.journalShowsPayloads,
@@ -138,7 +144,7 @@ package final class SimulatorService: Service {
         running.withLock { $0.file = journal }
         let records = try settings.recordsFile.map { try RequestRecordFile(path: $0, log: log) }
         running.withLock { $0.records = records }
-        return (journal, records)
+        return OutputFiles(journal: journal, records: records)
     }
 
     /// Returns the phones of the settings and of the portal, or nil if both have none. A reset calls it again.

@@ -1,9 +1,8 @@
 internal import HTTP2
 internal import JSON
 
-// Reading of connection faults from JSON. In a script each fault is a field of a rule or of a step, for
-// example `"goaway": {"streamsBack": 2}` or `"stallMilliseconds": 500`.
-
+/// Reading of connection faults from JSON. In a script each fault is a field of a rule or of a step, for
+/// example `"goaway": {"streamsBack": 2}` or `"stallMilliseconds": 500`.
 extension InjectedFault.ConnectionFault {
     /// Limit on the reason in a GOAWAY.
     private static let reasonBytesMax = 256

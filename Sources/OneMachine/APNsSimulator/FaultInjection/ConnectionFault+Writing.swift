@@ -1,8 +1,7 @@
 internal import HTTP2
 internal import JSON
 
-// The JSON form of a connection fault, with the field that `ConnectionFault+Reading` reads.
-
+/// The JSON form of a connection fault, with the field that `ConnectionFault+Reading` reads.
 extension InjectedFault.ConnectionFault {
     /// Writes the fault as one field, for example `"stallMilliseconds": 500`.
     func writeField(to json: inout JSONWriter) {

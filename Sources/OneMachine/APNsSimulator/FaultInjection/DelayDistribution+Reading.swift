@@ -1,8 +1,7 @@
 internal import JSON
 
-// Reading of the field `delay` of a rule. Each initializer reports the problems of its object and continues with a
-// placeholder.
-
+/// Reading of the field `delay` of a rule. Each initializer reports the problems of its object and continues with a
+/// placeholder.
 extension DelayDistribution {
     /// Reads an object with one distribution, for example `{"fixedMilliseconds": 50}` or
     /// `{"lognormal": {"p50Milliseconds": 20, "p99Milliseconds": 400}}`.

@@ -3,8 +3,7 @@ internal import Identifiers
 internal import JSON
 internal import Payloads
 
-// The JSON form of a rule, with the fields that `FaultScript+Reading` reads.
-
+/// The JSON form of a rule, with the fields that `FaultScript+Reading` reads.
 extension FaultRule {
     /// Writes the fields of the rule's object.
     func writeFields(to json: inout JSONWriter) {

@@ -1,10 +1,9 @@
 internal import APNs
 internal import JSON
 
-// Reading of a script from JSON. All problems are reported at once: an initializer reports the problems of
-// its object and continues with a placeholder. Unknown fields are refused, because otherwise a typing error
-// would silently disable a fault.
-
+/// Reading of a script from JSON. All problems are reported at once: an initializer reports the problems of
+/// its object and continues with a placeholder. Unknown fields are refused, because otherwise a typing error
+/// would silently disable a fault.
 extension FaultScript {
     /// Limits of a script in JSON: 4 MiB.
     static let limits = JSONLimits(bytesMax: 4 << 20, keysMax: 100_000)

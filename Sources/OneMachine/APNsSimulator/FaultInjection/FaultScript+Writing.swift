@@ -1,8 +1,7 @@
 internal import JSON
 
-// The JSON form of a script, with the fields that `FaultScript+Reading` reads. Tokens are secrets, so only
-// the beginnings of their hashes are written.
-
+/// The JSON form of a script, with the fields that `FaultScript+Reading` reads. Tokens are secrets, so only
+/// the beginnings of their hashes are written.
 extension FaultScript {
     /// - Parameter hits: the counts of each rule, in the order of the rules. Nil to write no counts.
     func write(to json: inout JSONWriter, hits: [RunningRule.HitCounts]? = nil) {

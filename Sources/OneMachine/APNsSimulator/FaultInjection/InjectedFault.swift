@@ -2,12 +2,10 @@ internal import APNs
 internal import HTTP2
 
 /// The faults that one request provokes: a fault that replaces the correct answer, a delay of the answer, and
-/// a fault of the connection. Each is optional.
+/// a fault of the connection.
 struct InjectedFault: Sendable, Hashable {
     /// A fault that replaces the correct answer.
     enum RequestFault: Sendable, Hashable {
-        /// No fault: the request gets the correct answer.
-        case none
         /// The request gets this answer. `timestamp` is in milliseconds since 1970.
         case answer(status: Int, reason: String, timestamp: Int64?, retryAfterSeconds: Int?)
         /// The request gets exactly this body.
@@ -38,7 +36,8 @@ struct InjectedFault: Sendable, Hashable {
         case close
     }
 
-    var requestFault = RequestFault.none
+    /// Nil if the request gets the correct answer.
+    var requestFault: RequestFault?
     /// Delay of the answer.
     var delayMilliseconds = 0
     var connectionFault: ConnectionFault?

@@ -1,9 +1,8 @@
 internal import HTTP2
 internal import JSON
 
-// Readers for fields of fault scripts and of the control API. Each reports a problem with the value and then
-// returns a placeholder: the lowest valid number, `NO_ERROR`, or an empty set.
-
+/// Readers for fields of fault scripts and of the control API. Each reports a problem with the value and then
+/// returns a placeholder: the lowest valid number, `NO_ERROR`, or an empty set.
 extension JSONValue {
     /// Reads a duration, limited to the longest delay of an answer.
     func milliseconds() -> Int { int(in: 0...DelayDistribution.millisecondsMax) }

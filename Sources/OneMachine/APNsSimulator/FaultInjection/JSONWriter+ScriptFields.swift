@@ -1,7 +1,6 @@
 internal import JSON
 
-// Writers for fields of fault scripts and of the control API whose values are lists or objects.
-
+/// Writers for fields of fault scripts and of the control API whose values are lists or objects.
 extension JSONWriter {
     /// Writes a list of strings. An empty list is omitted.
     mutating func stringList(_ name: StaticString, values: [String]) {

@@ -2,10 +2,9 @@ internal import APNs
 internal import HTTP2
 internal import JSON
 
-// Reading of the effect of a rule. Its fields are members of the rule's object, for example
-// `"answer": {"reason": "Unregistered"}, "delay": {"fixedMilliseconds": 50}`. Each initializer reports the
-// problems of its object and continues with a placeholder.
-
+/// Reading of the effect of a rule. Its fields are members of the rule's object, for example
+/// `"answer": {"reason": "Unregistered"}, "delay": {"fixedMilliseconds": 50}`. Each initializer reports the
+/// problems of its object and continues with a placeholder.
 extension RuleEffect {
     /// - Parameters:
     ///   - object: the members of the rule.

@@ -2,9 +2,8 @@ internal import Identifiers
 internal import JSON
 internal import Payloads
 
-// Reading of the field `match` of a rule. Each initializer reports the problems of its object and continues with a
-// placeholder.
-
+/// Reading of the field `match` of a rule. Each initializer reports the problems of its object and continues with a
+/// placeholder.
 extension RuleMatch {
     /// Limit on the start and the end of the time in which a rule applies: one year.
     private static let windowMillisecondsMax = 366 * 86_400_000

@@ -36,7 +36,7 @@ struct RunningScript: Sendable {
             guard rules[index].shouldActOnNextMatch() else { continue }
             let effect = rules[index].rule.effect
             var hasActed = false
-            if let requestFault = effect.requestFault, injected.requestFault == .none {
+            if let requestFault = effect.requestFault, injected.requestFault == nil {
                 injected.requestFault = requestFault.resolved(time: facts.receivedAt)
                 hasActed = true
             }
@@ -55,9 +55,9 @@ struct RunningScript: Sendable {
     }
 
     /// Returns the faults for a new connection, from all rules that match it.
-    mutating func faults(forOpenedConnection number: Int, milliseconds: Int) -> [InjectedFault
-        .ConnectionFault]
-    {
+    mutating func faults(
+        forOpenedConnection number: Int, milliseconds: Int
+    ) -> [InjectedFault.ConnectionFault] {
         var faults: [InjectedFault.ConnectionFault] = []
         for index in rules.indices {
             let rule = rules[index].rule

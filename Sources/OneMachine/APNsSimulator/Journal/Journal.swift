@@ -22,7 +22,7 @@ final class Journal: JournalSink, IterationHook {
     private var hasScheduledIterationEnd = false
 
     init(
-        on loop: EventLoop, limits: JournalLimits, file: JournalFile?, records: RequestRecordFile? = nil,
+        on loop: EventLoop, limits: JournalLimits, file: JournalFile?, recordFile: RequestRecordFile? = nil,
         metrics: Metrics
     ) {
         self.loop = loop
@@ -30,7 +30,7 @@ final class Journal: JournalSink, IterationHook {
         ring = JournalRing(entriesMax: limits.entriesMax, bytesMax: limits.memoryBytesMax)
         totals = JournalTotals(limits: limits)
         self.file = file
-        self.recordFile = records
+        self.recordFile = recordFile
         self.metrics = JournalMetrics(metrics: metrics)
     }
 
@@ -49,7 +49,7 @@ final class Journal: JournalSink, IterationHook {
     }
 
     func didEnd(_ entry: consuming JournalEntry) {
-        if let recordFile { writeRecord(of: entry, in: recordFile) }
+        if let recordFile { writeOutcome(of: entry, in: recordFile) }
         if !hasScheduledIterationEnd {
             hasScheduledIterationEnd = true
             loop.callAtEndOfIteration(self)
@@ -66,18 +66,18 @@ final class Journal: JournalSink, IterationHook {
 
     /// Writes the outcome into the record that `willAnswer` appended, or appends the record of an unanswered
     /// request.
-    private func writeRecord(of entry: JournalEntry, in records: RequestRecordFile) {
-        var record = RequestRecord()
-        if let index = entry.recordIndex {
-            record.setOutcome(from: entry)
-            // The answer was recorded, but its stream ended before it was sent.
-            if record.outcome == .answered { record.outcome = .lost }
-            records.writeOutcome(at: index, from: record)
-        } else if case .answered = entry.outcome {
-            // `willAnswer` could not append a record, because the file could not grow.
-        } else {
-            _ = records.append(RequestRecord(entry))
+    private func writeOutcome(of entry: JournalEntry, in recordFile: RequestRecordFile) {
+        guard let index = entry.recordIndex else {
+            // An answer has no record only if the file could not grow when `willAnswer` appended it.
+            if case .answered = entry.outcome { return }
+            _ = recordFile.append(RequestRecord(entry))
+            return
         }
+        var record = RequestRecord()
+        record.setOutcome(from: entry)
+        // The answer was recorded, but its stream ended before it was sent.
+        if record.outcome == .answered { record.outcome = .lost }
+        recordFile.writeOutcome(at: index, from: record)
     }
 
     // MARK: Calls from the loop

@@ -5,9 +5,8 @@ internal import JSON
 internal import Payloads
 internal import Telemetry
 
-// The JSON form of an entry, for the file and the control API. Tokens are secrets, so only the beginning of
-// their hash is shown. Programs read the names of the fields, so they stay even where a property has another name.
-
+/// The JSON form of an entry, for the file and the control API. Tokens are secrets, so only the beginning of
+/// their hash is shown. Programs read the names of the fields, so they stay even where a property has another name.
 extension JournalRing.NumberedEntry {
     /// - Parameter showsPayload: whether to include the request's payload.
     func write(to json: inout JSONWriter, showsPayload: Bool) {

@@ -46,7 +46,7 @@ final class JournalFile: @unchecked Sendable {
         thread = try WorkerThread(name: "journal") { [self] in run() }
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit { close(descriptor) }
 
     private static func open(path: String) throws(SystemError) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)

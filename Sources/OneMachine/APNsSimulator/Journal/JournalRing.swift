@@ -34,8 +34,8 @@ struct JournalRing: Sendable {
 
     private let entriesMax: Int
     private let bytesMax: Int
-    /// The entries. The entry with the number n is at (n - 1) modulo `entriesMax`.
-    private var slots: [JournalEntry] = []
+    /// The entry with the number n is at (n - 1) modulo `entriesMax`. The slot of a dropped entry is nil.
+    private var slots: [JournalEntry?] = []
     /// Approximate size of the entries in memory.
     private var memoryBytes = 0
     /// Number of the oldest entry in memory.
@@ -65,9 +65,10 @@ struct JournalRing: Sendable {
     /// Drops all entries. Numbering continues.
     mutating func removeAll() { while count > 0 { dropOldest() } }
 
-    /// Drops the oldest entry. Its slot keeps it until a new entry replaces it.
     private mutating func dropOldest() {
-        memoryBytes -= slots[slotIndex(ofEntry: oldest)].memoryBytes
+        let slot = slotIndex(ofEntry: oldest)
+        memoryBytes -= slots[slot]?.memoryBytes ?? 0
+        slots[slot] = nil
         oldest += 1
     }
 
@@ -83,7 +84,9 @@ struct JournalRing: Sendable {
             guard scannedCount < Self.scannedMax else { break }
             page.after += 1
             let entry = slots[slotIndex(ofEntry: page.after)]
-            if filter.matches(entry) { page.entries.append(NumberedEntry(number: page.after, entry: entry)) }
+            if let entry, filter.matches(entry) {
+                page.entries.append(NumberedEntry(number: page.after, entry: entry))
+            }
         }
         return page
     }

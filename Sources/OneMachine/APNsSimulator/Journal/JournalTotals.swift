@@ -9,15 +9,20 @@ internal import Identifiers
 /// targets are counted in batches. `summary` first counts those that wait.
 struct JournalTotals: ~Copyable {
     private var totals = JournalSummary()
-    /// The current run of consecutive answers of one kind. Runs are long, and a lookup of the kind for each
-    /// answer would cost as much as all other counting here.
-    private var run = (kind: JournalSummary.AnswerKind(status: 200), count: 0)
+    private var run = AnswerRun(kind: JournalSummary.AnswerKind(status: 200))
     /// Accepted pushes whose ids and targets are not counted yet.
     private var accepted: [AcceptedKeys] = []
     /// The number of accepted pushes with each id.
     private var ids: CountTable
     /// The number of accepted pushes to each target.
     private var targets: CountTable
+
+    /// Consecutive answers of one kind. Runs are long, and a lookup of the kind for each answer would cost as much
+    /// as all other counting here.
+    private struct AnswerRun {
+        let kind: JournalSummary.AnswerKind
+        var count = 0
+    }
 
     /// An accepted push, with its keys in the two tables.
     private struct AcceptedKeys {
@@ -104,7 +109,7 @@ struct JournalTotals: ~Copyable {
     private mutating func countAnswer(_ kind: JournalSummary.AnswerKind) {
         if kind != run.kind {
             totals.countAnswers(run.kind, count: run.count)
-            run = (kind, 0)
+            run = AnswerRun(kind: kind)
         }
         run.count += 1
     }

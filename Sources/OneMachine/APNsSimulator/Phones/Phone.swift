@@ -45,9 +45,20 @@ struct Phone {
     // since 1970.
     var startsSpentUntil: Int64 = 0
     var updatesSpentUntil: Int64 = 0
-    /// While the phone is away: time of its return. While the app is removed: time of the removal.
-    /// Milliseconds since 1970.
-    var changesAt: Int64 = 0
+    /// The memory of `returnsAt` and `removedAt`. A phone without the app needs no time of return.
+    var returnOrRemovalTime: Int64 = 0
+
+    /// The time at which a phone that is away returns, in milliseconds since 1970.
+    var returnsAt: Int64 {
+        get { returnOrRemovalTime }
+        set { returnOrRemovalTime = newValue }
+    }
+
+    /// The time at which the app was removed, in milliseconds since 1970.
+    var removedAt: Int64 {
+        get { returnOrRemovalTime }
+        set { returnOrRemovalTime = newValue }
+    }
 
     /// Whether the app can send a report now.
     var canReport: Bool { traits.isDisjoint(with: [.away, .quit, .removed]) }

@@ -1,5 +1,4 @@
-// Broadcasts to the activities that listen to a channel. Times are milliseconds since 1970.
-
+/// Broadcasts to the activities that listen to a channel. Times are milliseconds since 1970.
 extension Phones {
     /// Longest time for which Apple stores a channel's newest message.
     private static let storedMilliseconds: Int64 = 8 * 3_600_000

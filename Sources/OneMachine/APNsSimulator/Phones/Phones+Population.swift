@@ -1,7 +1,6 @@
 internal import Identifiers
 
-// Phones of a population, with properties that depend on the seed and the phone's number.
-
+/// Phones of a population, with properties that depend on the seed and the phone's number.
 extension Phones {
     /// Adds a population and returns the numbers of its phones. With a sink, all of them open the app and
     /// report in the following ticks.

@@ -3,8 +3,7 @@ internal import Identifiers
 package import JSON
 internal import Payloads
 
-// Queries: the screens of one phone and of a group, and counts.
-
+/// Queries: the screens of one phone and of a group, and counts.
 extension Phones {
     // MARK: One phone
 

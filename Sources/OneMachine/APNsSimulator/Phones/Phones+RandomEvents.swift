@@ -1,5 +1,4 @@
-// Actions of users at random times.
-
+/// Actions of users at random times.
 extension Phones {
     /// Limit on the time for which one call simulates events. After a longer gap the rest of it has no events, so
     /// that a delayed tick causes no burst.

@@ -2,8 +2,7 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
-// Encoding and sending of the reports that wait in `outgoingReports`.
-
+/// Encoding and sending of the reports that wait in `outgoingReports`.
 extension Phones {
     /// Limit on the reports of one batch.
     private static let batchMax = 1_000

@@ -2,8 +2,7 @@ internal import CatalogRecords
 internal import Identifiers
 internal import InstallationRecords
 
-// The reports that apps make to their server. They wait in `outgoingReports`, and `Phones+ReportSending` sends them.
-
+/// The reports that apps make to their server. They wait in `outgoingReports`, and `Phones+ReportSending` sends them.
 extension Phones {
     /// Enqueues a report.
     /// - Parameter index: the slot of a start token, or the index of an activity.

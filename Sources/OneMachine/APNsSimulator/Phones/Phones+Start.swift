@@ -2,9 +2,8 @@ internal import CatalogRecords
 internal import Identifiers
 internal import Payloads
 
-// The effect of a push to a start token: it starts an activity, unless the phone refuses it. Each refusal is
-// silent: the phone shows nothing, although APNs answered 200. Times are milliseconds since 1970.
-
+/// The effect of a push to a start token: it starts an activity, unless the phone refuses it. Each refusal is
+/// silent: the phone shows nothing, although APNs answered 200. Times are milliseconds since 1970.
 extension Phones {
     /// Starts an activity, or returns the reason why the phone shows nothing.
     func applyStart(_ push: AcceptedPush, identity: PhoneTokens.Identity, at time: Int64) -> PushEffect {

@@ -1,11 +1,10 @@
 internal import Containers
 internal import InstallationRecords
 
-// Changes that become due as time passes: phones return, activities become stale, end and leave the screen.
-//
-// Times are milliseconds since 1970, and `.max` is never. A phone or activity may have several entries in its heap
-// of wake-ups. Only the entry with its current time counts.
-
+/// Changes that become due as time passes: phones return, activities become stale, end and leave the screen.
+///
+/// Times are milliseconds since 1970, and `.max` is never. A phone or activity may have several entries in its heap
+/// of wake-ups. Only the entry with its current time counts.
 extension Phones {
     /// Makes the changes that are due, up to the limits of one tick.
     func tick(at time: Int64) {
@@ -19,7 +18,7 @@ extension Phones {
     private func bringDuePhonesOnline(at time: Int64) {
         while let entry = phoneWakes.pop(where: { $0.time <= time }) {
             let number = Int(entry.index)
-            if phones[number].traits.contains(.away), phones[number].changesAt == entry.time {
+            if phones[number].traits.contains(.away), phones[number].returnsAt == entry.time {
                 bringOnline(phone: number, at: time)
             }
         }

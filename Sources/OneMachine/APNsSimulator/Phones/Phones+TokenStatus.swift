@@ -1,8 +1,6 @@
 internal import Identifiers
 
-// The status of a token at APNs. Each push to a token asks for it, so this must be fast. Times are milliseconds since
-// 1970.
-
+/// The status of a token at APNs, which is needed for each push. Times are milliseconds since 1970.
 extension Phones: SimulatedPhones {
     /// Returns the status of a token. The token itself tells the phone, and whether it is a start token or an update
     /// token.
@@ -16,8 +14,8 @@ extension Phones: SimulatedPhones {
         guard self.environment(of: phone) == environment else { return .unknown }
         guard apps[Int(phone.app)].bundleID == bundleID else { return .wrongTopic }
         if phone.traits.contains(.removed) {
-            return isStillAccepted(diedAt: phone.changesAt, at: time)
-                ? .valid : .unregistered(since: phone.changesAt)
+            return isStillAccepted(diedAt: phone.removedAt, at: time)
+                ? .valid : .unregistered(since: phone.removedAt)
         }
         switch identity.kind {
         case .start: return startTokenStatus(of: identity, on: phone, at: time)
@@ -33,16 +31,18 @@ extension Phones: SimulatedPhones {
         }
         let token = startTokens[Int(phone.firstStartToken) + identity.index]
         if identity.generation == token.generation { return .valid }
-        if isStillAccepted(diedAt: token.replacedDiedAt, at: time) { return .valid }
-        // APNs answers Unregistered if the app was removed, and ExpiredToken if a new token replaced the old
-        // one at once. In the first case the old token died before the new one was registered.
-        return token.replacedDiedAt < token.registeredAt
-            ? .unregistered(since: token.replacedDiedAt) : .expired(since: token.replacedDiedAt)
+        // Only the death of the newest dead generation is known. Older generations count as if they had died with it.
+        let diedAt = token.replacedDiedAt
+        if isStillAccepted(diedAt: diedAt, at: time) { return .valid }
+        let diedWithApp = diedAt < token.registeredAt
+        return diedWithApp ? .unregistered(since: diedAt) : .expired(since: diedAt)
     }
 
     private func updateTokenStatus(of identity: PhoneTokens.Identity, at time: Int64) -> TokenStatus {
-        // The activity of an earlier process is gone.
-        if identity.processNumber != processNumber, let firstPhonesAddedAt {
+        if identity.processNumber != processNumber {
+            // An earlier process of this simulator, with the same seed, made the token. Its activities have been gone
+            // since this process added its phones.
+            guard let firstPhonesAddedAt else { preconditionFailure("the phone was added") }
             return isStillAccepted(diedAt: firstPhonesAddedAt, at: time)
                 ? .valid : .unregistered(since: firstPhonesAddedAt)
         }

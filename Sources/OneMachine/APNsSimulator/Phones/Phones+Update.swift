@@ -1,9 +1,8 @@
 internal import Payloads
 
-// The effect of a push to an update token, or to the channel of an activity: it updates or ends the activity,
-// unless the phone refuses it. Each refusal is silent: the screen does not change, although APNs answered 200.
-// Times are milliseconds since 1970, but timestamps of payloads are seconds.
-
+/// The effect of a push to an update token, or to the channel of an activity: it updates or ends the activity,
+/// unless the phone refuses it. Each refusal is silent: the screen does not change, although APNs answered 200.
+/// Times are milliseconds since 1970, but timestamps of payloads are seconds.
 extension Phones {
     /// Applies an update or END and returns the effect.
     /// - Parameter isThrottled: whether the push has waited for the update budget and needs no budget now.

@@ -3,9 +3,8 @@ internal import Containers
 internal import InstallationRecords
 package import JSON
 
-// Actions of a phone's user. Functions with a Boolean result return whether the action was possible. Times are
-// milliseconds since 1970.
-
+/// Actions of a phone's user. Functions with a Boolean result return whether the action was possible. Times are
+/// milliseconds since 1970.
 extension Phones {
     /// Returns the number of the phone with this installation, or nil if no such phone exists.
     package func number(ofInstallation installation: String) -> Int? {
@@ -29,7 +28,7 @@ extension Phones {
     package func takeOffline(phone number: Int, until time: Int64) {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.insert(.away)
-        phones[number].changesAt = time
+        phones[number].returnsAt = time
         phoneWakes.push(.init(time: time, index: Int32(number)))
     }
 
@@ -80,7 +79,7 @@ extension Phones {
         phones[number].traits.insert(.removed)
         for index in activityIndices(ofPhone: number) { remove(activity: index, at: time) }
         storedPushes[Int32(number)] = nil
-        phones[number].changesAt = time
+        phones[number].removedAt = time
     }
 
     /// Reinstalls and opens the app. Its tokens are new, because the old ones died at the removal.
@@ -89,7 +88,7 @@ extension Phones {
         phones[number].traits.subtract([.removed, .away, .quit, .needsReconcile])
         for slot in 0..<startTokenCount(of: apps[Int(phones[number].app)]) {
             startTokens[Int(phones[number].firstStartToken) + slot].replace(
-                at: time, diedAt: phones[number].changesAt)
+                at: time, diedAt: phones[number].removedAt)
         }
         reportFirstLaunch(ofPhone: number, at: time)
     }

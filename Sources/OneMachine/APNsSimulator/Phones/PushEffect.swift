@@ -1,11 +1,13 @@
-/// The effect of a push on a phone. Real phones do not report it, so only a simulator knows it.
+/// The effect of a push on a phone. Real phones do not report it, so only a simulator knows it. The raw value is the
+/// index of its counter in `Receptions`.
 package enum PushEffect: UInt8, Sendable, CaseIterable {
     case started
     case shown
     case ended
     /// Stored by APNs until the phone is back.
     case stored
-    /// Above the budget. The newest update above the budget is shown later.
+    /// The update budget is used up, and `PhoneSettings.throttling` delays such updates. The newest of them is shown
+    /// later.
     case throttled
 
     // The push did not reach the app.
@@ -13,10 +15,11 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     case replacedInStore
     case expiredInStore
     case storeIsFull
+    /// Another token replaced the token, or the token belongs to no phone.
     case deadToken
     case appRemoved
 
-    // The push reached the phone, but the screen did not change.
+    // The push reached the phone. iOS or the app did not show it.
     case unknownEvent
     case wrongEventForToken
     case timestampMissing
@@ -31,13 +34,14 @@ package enum PushEffect: UInt8, Sendable, CaseIterable {
     case switchedOff
     case tooManyActivities
     case startBudgetSpent
+    /// The update budget is used up, and `PhoneSettings.throttling` drops such updates.
     case updateBudgetSpent
     case olderTimestamp
     case sameTimestamp
     case alreadyEnded
     case noLongerShown
 
-    /// The part of the push that the app could not decode, which is the root of the problem's path. Nil if
+    /// The member of `aps` that the app could not decode, with which the path of a decoding problem begins. Nil if
     /// decoding did not fail.
     package var undecodedPart: String? {
         switch self {

@@ -1,10 +1,9 @@
 internal import APNs
 internal import Payloads
 
-// The bytes of a record, as `RequestRecord` describes them. Integers are copied to and from memory unchanged,
-// because Flotilla runs only on little-endian machines. Ids and hashes are in the order in which they are
-// written as text, so their words are big-endian.
-
+/// The bytes of a record, as `RequestRecord` describes them. Integers are copied to and from memory unchanged,
+/// because Flotilla runs only on little-endian machines. Ids and hashes are in the order in which they are
+/// written as text, so their words are big-endian.
 extension RequestRecord {
     /// Positions of the fields, in bytes.
     private enum Offset {

@@ -56,31 +56,39 @@ struct ProviderTokenParts {
         return keyID ?? nil
     }
 
-    private typealias IssueTime = (seconds: Int64, warning: ProviderTokenWarning?)
+    private struct Claims {
+        let teamID: String
+        /// Nil for an invalid `iat`.
+        let issuedAt: IssueTime?
+    }
+
+    /// The claim `iat`, in seconds since 1970, with the warning that its form deserves.
+    private struct IssueTime {
+        let seconds: Int64
+        let warning: ProviderTokenWarning?
+    }
 
     /// Returns the claims `iss` and `iat`, or nil if they are not JSON or have no `iss`.
-    private static func claims(
-        in claims: [UInt8], reader: JSONReader
-    ) -> (teamID: String, issuedAt: IssueTime?)? {
+    private static func claims(in claims: [UInt8], reader: JSONReader) -> Claims? {
         try? reader.read(claims) { value in
             let members = value.object()
-            return (members["iss"].string(), issuedAt(from: members["iat"]))
+            return Claims(teamID: members["iss"].string(), issuedAt: issuedAt(from: members["iat"]))
         }
     }
 
     /// Returns `iat`. Real senders also sign a fraction (`time.time()`) or a string, and APNs accepts both.
     private static func issuedAt(from value: JSONValue) -> IssueTime? {
         switch value.kind {
-        case .integer: return (Int64(value.int(in: issuedAtRange)), nil)
-        case .number: return seconds(from: value.double()).map { ($0, .issuedAtIsFractional) }
-        case .string: return Double(value.string()).flatMap(seconds).map { ($0, .issuedAtIsText) }
+        case .integer: return IssueTime(seconds: Int64(value.int(in: issuedAtRange)), warning: nil)
+        case .number: return issueTime(at: value.double(), warning: .issuedAtIsFractional)
+        case .string: return Double(value.string()).flatMap { issueTime(at: $0, warning: .issuedAtIsText) }
         default: return nil
         }
     }
 
-    /// Returns the whole seconds, or nil for a number outside of `issuedAtRange`.
-    private static func seconds(from number: Double) -> Int64? {
-        guard number >= 0, number < Double(issuedAtRange.upperBound) else { return nil }
-        return Int64(number)
+    /// Returns the time in whole seconds, or nil for a number outside of `issuedAtRange`.
+    private static func issueTime(at seconds: Double, warning: ProviderTokenWarning) -> IssueTime? {
+        guard seconds >= 0, seconds < Double(issuedAtRange.upperBound) else { return nil }
+        return IssueTime(seconds: Int64(seconds), warning: warning)
     }
 }

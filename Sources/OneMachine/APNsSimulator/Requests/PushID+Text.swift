@@ -1,7 +1,6 @@
 internal import APNs
 
-// The text form of a push's id, in a request and in an answer.
-
+/// The text form of a push's id, in a request and in an answer.
 extension PushID {
     /// Parses a lower-case UUID such as `123e4567-e89b-12d3-a456-426614174000`. Returns nil for any other
     /// text.

@@ -1,8 +1,7 @@
 internal import JSON
 internal import Payloads
 
-// Reading of a payload as APNs and a phone read it: leniently, without a report of problems.
-
+/// Reading of a payload as APNs and a phone read it: leniently, without a report of problems.
 extension PushPayload {
     /// The fields to read. A simulator without phones needs only the first ones, and saves the time for the
     /// others.

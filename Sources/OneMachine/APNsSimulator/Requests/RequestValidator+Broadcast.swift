@@ -29,7 +29,7 @@ extension RequestValidator {
         guard request.headers.topic == nil else { return .refused(.badRequestParameters) }
         guard request.headers.priority != nil else { return .refused(.badPriority) }
         guard let expiration = expiration(of: request) else { return .refused(.badExpirationDate) }
-        let channel: (id: String, policy: Channels.StoragePolicy)
+        let channel: RegisteredChannel
         switch registeredChannel(in: request, facts: facts) {
         case .success(let registered): channel = registered
         case .failure(let refusal): return .refused(refusal.reason)
@@ -41,7 +41,7 @@ extension RequestValidator {
 
     /// Checks the body and the rate of a broadcast whose header fields are valid.
     private func validateBroadcastBody(
-        _ request: ReceivedRequest, to channel: (id: String, policy: Channels.StoragePolicy),
+        _ request: ReceivedRequest, to channel: RegisteredChannel,
         expiration: Int64, facts: inout RequestFacts
     ) -> RequestVerdict {
         guard !request.isBodyTruncated, request.body.count <= Self.broadcastBytesMax else {
@@ -89,7 +89,7 @@ extension RequestValidator {
     /// Returns the registered channel that the header `apns-channel-id` names.
     func registeredChannel(
         in request: ReceivedRequest, facts: RequestFacts
-    ) -> Result<(id: String, policy: Channels.StoragePolicy), Refusal> {
+    ) -> Result<RegisteredChannel, Refusal> {
         guard let idRange = request.headers.channelID else {
             return .failure(Refusal(reason: .missingChannelID))
         }
@@ -99,7 +99,12 @@ extension RequestValidator {
         guard let policy = channels.policy(of: id, app: app) else {
             return .failure(Refusal(reason: .channelNotRegistered))
         }
-        return .success((id, policy))
+        return .success(RegisteredChannel(id: id, policy: policy))
+    }
+
+    struct RegisteredChannel {
+        let id: String
+        let policy: Channels.StoragePolicy
     }
 
     /// A refusal as the failure of a `Result`. It is never thrown.

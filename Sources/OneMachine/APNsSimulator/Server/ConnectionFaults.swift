@@ -5,10 +5,7 @@ struct ConnectionFaults {
     var goawayLastStream = Int32.max
     /// The highest stream that was answered or processed. A GOAWAY must not go below it.
     var settledStream: Int32 = 0
-    /// Whether a GOAWAY was sent after which the connection closes when all requests are answered.
-    var closesWhenDone = false
-    /// Whether a GOAWAY was sent that must not end the connection.
-    var staysOpen = false
+    private(set) var end = ConnectionEnd.whenFinished
 
     /// Number of stalls in progress. During a stall nothing is read or sent.
     var stallCount = 0
@@ -16,6 +13,21 @@ struct ConnectionFaults {
     var initialFaults: [InjectedFault.ConnectionFault] = []
     /// Number of bytes that are still sent before the TCP connection is reset. Nil without this fault.
     private(set) var bytesUntilReset: Int?
+
+    /// When the connection ends, apart from errors of HTTP/2.
+    enum ConnectionEnd {
+        /// When HTTP/2 says that it is finished, as without a GOAWAY.
+        case whenFinished
+        /// When all requests are answered, after a GOAWAY that closes the connection.
+        case whenAnswered
+        /// Never, after a GOAWAY that leaves it open.
+        case never
+    }
+
+    /// Records a GOAWAY that leaves the connection open, or closes it. One that closes it decides for all.
+    mutating func recordGoaway(thenClose: Bool) {
+        if thenClose { end = .whenAnswered } else if end == .whenFinished { end = .never }
+    }
 
     /// Demands a reset after this many more bytes. At least one byte is sent, because the reset follows a
     /// send.

@@ -5,8 +5,8 @@ internal import HTTP2
 /// needs.
 struct Exchange {
     let stream: ServerStreamID
-    /// The fault that replaces the correct answer, or `.none`.
-    let requestFault: InjectedFault.RequestFault
+    /// The fault that replaces the correct answer.
+    let requestFault: InjectedFault.RequestFault?
     let verdict: RequestVerdict
     let kind: RequestFacts.RequestKind
     /// Whether it is a push to one device token, so that the answer has an `apns-id` and not an

@@ -16,65 +16,69 @@ final class ReplyEncoder {
     /// The header block of an accepted request of any other kind.
     private let acceptedOther = ReplyEncoder.template(status: 200, headers: [], isPushToToken: false)
     /// Encoded refusals without a timestamp and a `retry-after`. The key joins the three values that differ.
-    private var refusals: [String: (template: ResponseTemplate, body: SharedBody)] = [:]
+    private var refusals: [String: EncodedReply] = [:]
     /// Generates the values of `apns-unique-id`.
     private var uniqueIDs = RequestIDGenerator()
+
+    /// A header block with a gap for the request's id, and the body.
+    private struct EncodedReply {
+        let template: ResponseTemplate
+        var body: SharedBody?
+    }
 
     /// Sends a reply. Returns false if the stream is gone.
     /// - Parameter hasUniqueID: whether a reply `accepted` carries an apns-unique-id.
     func send(_ reply: Reply, for exchange: Exchange, on session: ServerSession, hasUniqueID: Bool) -> Bool {
-        let (template, body) = parts(of: reply, isPushToToken: exchange.isDirect, hasUniqueID: hasUniqueID)
+        let encoded = encode(reply, isPushToToken: exchange.isDirect, hasUniqueID: hasUniqueID)
         return exchange.id.withText { id in
             session.respond(
-                to: exchange.stream, template: template, varying: id, body: exchange.omitsBody ? nil : body)
+                to: exchange.stream, template: encoded.template, varying: id,
+                body: exchange.omitsBody ? nil : encoded.body)
         }
     }
 
-    /// Returns the header block and the body of a reply.
     /// - Parameter isPushToToken: whether the request was a push to one device token. Its id is sent back in
     ///   `apns-id`, the id of every other request in `apns-request-id`.
-    private func parts(of reply: Reply, isPushToToken: Bool, hasUniqueID: Bool) -> (
-        ResponseTemplate, SharedBody?
-    ) {
+    private func encode(_ reply: Reply, isPushToToken: Bool, hasUniqueID: Bool) -> EncodedReply {
         switch reply {
         case .accepted:
-            guard hasUniqueID else { return (isPushToToken ? acceptedPush : acceptedOther, nil) }
+            guard hasUniqueID else {
+                return EncodedReply(template: isPushToToken ? acceptedPush : acceptedOther)
+            }
             let id = HeaderField(
                 name: "apns-unique-id", value: uniqueIDs.next().description, isIndexed: false)
-            return (Self.template(status: 200, headers: [id], isPushToToken: isPushToToken), nil)
-        case .refused: return refusal(for: reply, isPushToToken: isPushToToken)
+            return EncodedReply(
+                template: Self.template(status: 200, headers: [id], isPushToToken: isPushToToken))
+        case .refused(let status, let reason, let timestamp, let retryAfter):
+            guard timestamp == nil, retryAfter == nil else {
+                let headers = retryAfter.map { [HeaderField(name: "retry-after", value: String($0))] } ?? []
+                return EncodedReply(
+                    template: Self.template(status: status, headers: headers, isPushToToken: isPushToToken),
+                    body: SharedBody(copying: Self.body(reason: reason, timestamp: timestamp).span))
+            }
+            return encodeRefusal(status: status, reason: reason, isPushToToken: isPushToToken)
         case .body(let status, let body):
-            return (
-                Self.template(status: status, headers: [], isPushToToken: isPushToToken),
-                SharedBody(copying: body.span)
-            )
+            return EncodedReply(
+                template: Self.template(status: status, headers: [], isPushToToken: isPushToToken),
+                body: SharedBody(copying: body.span))
         case .channel(let status, let channel, let body):
             let headers =
                 channel.map { [HeaderField(name: "apns-channel-id", value: $0, isIndexed: false)] } ?? []
-            return (
-                Self.template(status: status, headers: headers, isPushToToken: false),
-                SharedBody(copying: body.span)
-            )
+            return EncodedReply(
+                template: Self.template(status: status, headers: headers, isPushToToken: false),
+                body: SharedBody(copying: body.span))
         }
     }
 
-    /// Returns the header block and the body of a `Reply.refused`, from the cache if possible.
-    private func refusal(for reply: Reply, isPushToToken: Bool) -> (ResponseTemplate, SharedBody?) {
-        guard case .refused(let status, let reason, let timestamp, let retryAfter) = reply else {
-            preconditionFailure("not a refusal")
-        }
-        let isCacheable = timestamp == nil && retryAfter == nil
-        let key = isCacheable ? "\(isPushToToken)\(status)\(reason)" : ""
-        if isCacheable, let cached = refusals[key] { return cached }
-        let headers = retryAfter.map { [HeaderField(name: "retry-after", value: String($0))] } ?? []
-        let encoded = (
-            Self.template(status: status, headers: headers, isPushToToken: isPushToToken),
-            SharedBody(copying: Self.body(reason: reason, timestamp: timestamp).span)
-        )
-        if isCacheable {
-            if refusals.count >= Self.refusalsMax { refusals.removeAll() }
-            refusals[key] = encoded
-        }
+    /// Encodes a refusal without a timestamp and a `retry-after`, or returns it from the cache.
+    private func encodeRefusal(status: Int, reason: String, isPushToToken: Bool) -> EncodedReply {
+        let key = "\(isPushToToken)\(status)\(reason)"
+        if let cached = refusals[key] { return cached }
+        let encoded = EncodedReply(
+            template: Self.template(status: status, headers: [], isPushToToken: isPushToToken),
+            body: SharedBody(copying: Self.body(reason: reason, timestamp: nil).span))
+        if refusals.count >= Self.refusalsMax { refusals.removeAll() }
+        refusals[key] = encoded
         return encoded
     }
 

@@ -1,8 +1,7 @@
 internal import HTTP2
 
-// Injected faults of the whole connection: a GOAWAY, a new limit on streams, a stall, windows that are not
-// enlarged, a reset or a close.
-
+/// Injected faults of the whole connection: a GOAWAY, a new limit on streams, a stall, windows that are not
+/// enlarged, a reset or a close.
 extension ServedConnection {
     /// Applies the faults that act before the handshake, and keeps the others until HTTP/2 begins.
     func applyHandshakeFaults(_ openingFaults: [InjectedFault.ConnectionFault]) {
@@ -57,9 +56,7 @@ extension ServedConnection {
     /// processed.
     private func sendGoaway(code: HTTP2ErrorCode, lastStream: Int32, reason: String?, thenClose: Bool) {
         faults.goawayLastStream = min(faults.goawayLastStream, max(faults.settledStream, lastStream))
-        // The connection closes if any of its GOAWAYs demands it.
-        faults.closesWhenDone = faults.closesWhenDone || thenClose
-        faults.staysOpen = !faults.closesWhenDone
+        faults.recordGoaway(thenClose: thenClose)
         session.sendGoaway(
             lastStream: faults.goawayLastStream, code: code,
             debug: reason.map { ReplyEncoder.body(reason: $0, timestamp: nil) } ?? [])

@@ -96,11 +96,10 @@ final class ServedConnection: TLSConnectionDelegate {
 
     /// Ends the connection when everything is done: by the rules of HTTP/2, or after a GOAWAY that closes it.
     private func endIfDone() {
-        // After a GOAWAY that must not end the connection, only an error of HTTP/2 ends it.
-        if session.isFinished, !faults.staysOpen || session.events.failure != nil {
+        if session.isFinished, faults.end != .never || session.events.failure != nil {
             return transport.finish()
         }
-        guard faults.closesWhenDone, delayedReplies == 0, !session.wantsToSend else { return }
+        guard faults.end == .whenAnswered, delayedReplies == 0, !session.wantsToSend else { return }
         // Requests that are never answered do not keep the connection open.
         unansweredStreams.removeAll { !session.isOpen($0) }
         if session.openStreamCount == unansweredStreams.count { transport.finish() }
@@ -135,7 +134,7 @@ final class ServedConnection: TLSConnectionDelegate {
         let isGoaway = if case .goaway = injected.connectionFault { true } else { false }
         if isGoaway { apply(injected.connectionFault, at: facts.stream) }
 
-        let requestFault: InjectedFault.RequestFault =
+        let requestFault: InjectedFault.RequestFault? =
             incoming.areHeadersTruncated
             ? .answerBody(status: Self.headerFieldsTooLarge, body: []) : injected.requestFault
         let entry: JournalEntry? =
@@ -177,7 +176,7 @@ final class ServedConnection: TLSConnectionDelegate {
         }
         faults.settledStream = max(faults.settledStream, exchange.stream.number)
         switch exchange.requestFault {
-        case .none:
+        case nil:
             let (reply, isDelivered) = simulator.process(exchange)
             send(reply, for: exchange, isDelivered: isDelivered)
         case .answer(200, _, _, _): send(.accepted, for: exchange)

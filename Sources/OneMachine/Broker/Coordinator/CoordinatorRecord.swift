@@ -19,7 +19,7 @@ struct CoordinatorRecord: Sendable, Equatable {
 
     /// Returns a key with the names that `writeNames` writes.
     static func key(kind: Int16, writeNames: (inout WireWriter) -> Void) -> [UInt8] {
-        var writer = WireWriter(capacity: 64, flexible: true)
+        var writer = WireWriter(capacity: 64, encoding: .compact)
         writer.int16(kind)
         writeNames(&writer)
         return writer.copied()
@@ -27,7 +27,7 @@ struct CoordinatorRecord: Sendable, Equatable {
 
     /// Returns a value with the facts that `writeFacts` writes.
     static func value(formatVersion: Int16, writeFacts: (inout WireWriter) -> Void) -> [UInt8] {
-        var writer = WireWriter(capacity: 256, flexible: true)
+        var writer = WireWriter(capacity: 256, encoding: .compact)
         writer.int16(formatVersion)
         writeFacts(&writer)
         return writer.copied()

@@ -6,7 +6,7 @@ struct ConfigsHandler {
     // MARK: Describe
 
     func describe(_ request: DescribeConfigsRequest, for exchange: RequestExchange) {
-        let described = request.resources.uniqued(by: \.resource).map {
+        let described = request.queries.uniqued(by: \.resource).map {
             describe($0.resource, names: $0.names)
         }
         let response = DescribeConfigsResponse(resources: described)
@@ -70,8 +70,9 @@ struct ConfigsHandler {
     // MARK: Alter
 
     func alter(_ request: AlterConfigsRequest, incremental: Bool, for exchange: RequestExchange) {
-        let outcomes = request.resources.map { resource, changes in
-            alter(resource, changes: changes, incremental: incremental, onlyChecks: request.validateOnly)
+        let outcomes = request.resources.map {
+            alter(
+                $0.resource, changes: $0.changes, incremental: incremental, onlyChecks: request.validateOnly)
         }
         exchange.answer { AlterConfigsResponse(outcomes: outcomes).write(to: &$0) }
     }
@@ -94,7 +95,7 @@ struct ConfigsHandler {
         // AlterConfigs replaces all settings, so it begins with none.
         var overrides = incremental ? topic.settings.overrides : [:]
         if let refusal = Self.apply(changes, to: &overrides) {
-            return refused(refusal.error, message: refusal.message)
+            return refused(refusal.code, message: refusal.message)
         }
         do throws(TopicStoreError) {
             if onlyChecks {
@@ -111,19 +112,17 @@ struct ConfigsHandler {
     /// Applies changes in their order. Returns the reason of the first that cannot be applied.
     private static func apply(
         _ changes: [AlterConfigsRequest.Change], to overrides: inout [String: String]
-    ) -> (error: ErrorCode, message: String)? {
+    ) -> Refusal? {
         for change in changes {
             guard let operation = AlterConfigsRequest.ChangeOperation(rawValue: change.operation) else {
-                return (.invalidRequest, "setting \(change.name): operation \(change.operation) is unknown")
+                return Refusal(
+                    code: .invalidRequest,
+                    message: "setting \(change.name): operation \(change.operation) is unknown; use 0 to 3")
             }
             // Both the client's value and the result are limited, because additions make a value longer.
-            if let message = SettingLength.refusal(name: change.name, value: change.value) {
-                return (.invalidConfig, message)
-            }
+            if let refusal = Refusal.ofLongSetting(name: change.name, value: change.value) { return refusal }
             let value = Self.value(of: change, operation: operation, current: overrides[change.name])
-            if let message = SettingLength.refusal(name: change.name, value: value) {
-                return (.invalidConfig, message)
-            }
+            if let refusal = Refusal.ofLongSetting(name: change.name, value: value) { return refusal }
             overrides[change.name] = value
         }
         return nil

@@ -4,6 +4,9 @@ internal import Telemetry
 /// The host of the two coordinators, which decide and do no I/O. It gives them requests, ticks and the
 /// outcomes of appends, and carries out their actions on connections and logs.
 final class CoordinatorHost {
+    /// The time between two logs of markers that cannot be written.
+    private static let alarmMilliseconds = 60_000
+
     private let topics: TopicStore
     private let loop: EventLoop
     private let groups: GroupCoordinator
@@ -25,10 +28,8 @@ final class CoordinatorHost {
     private let log: Log
     /// From this time on, a marker that cannot be written is logged again.
     private var nextAlarm = Instant.now()
-    private static let alarmMilliseconds = 60_000
     /// The time of the expiry clock at the last upkeep.
     var expiryTime: WallTime
-    private var now: ClockReading { ClockReading(steady: .now(), wall: .now(), expiry: expiryTime) }
 
     init(
         groupTopic: CoordinatorTopic, transactionTopic: CoordinatorTopic, topics: TopicStore, loop: EventLoop,
@@ -50,6 +51,8 @@ final class CoordinatorHost {
         groups = GroupCoordinator(at: now, partitionExists: exists)
         transactions = TransactionCoordinator(at: now, partitionExists: exists)
     }
+
+    private var now: ClockReading { ClockReading(steady: .now(), wall: .now(), expiry: expiryTime) }
 
     /// Restores both coordinators from their topics, starts their timeouts, and completes decided
     /// transactions.
@@ -93,7 +96,7 @@ final class CoordinatorHost {
     /// the transaction is open, and the group coordinator stores the offsets.
     func handle(_ request: TxnOffsetCommitRequest, for exchange: RequestExchange) {
         let producer = TransactionCoordinator.Producer(
-            of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
+            transactionalID: request.transactionalID, id: request.producerID, epoch: request.producerEpoch)
         if let error = transactions.refusal(of: producer, group: request.groupID) {
             let answer = PartitionErrors.all(request.topics, error: error)
             return exchange.answer { answer.write(to: &$0, hasThrottleTime: true) }
@@ -112,7 +115,7 @@ final class CoordinatorHost {
     ) -> ErrorCode? {
         guard let transactionalID else { return .invalidTxnState }
         return transactions.refusal(
-            of: .init(of: transactionalID, producer: id, epoch: epoch), partition: partition)
+            of: .init(transactionalID: transactionalID, id: id, epoch: epoch), partition: partition)
     }
 
     private func caller(of exchange: RequestExchange) -> Caller {

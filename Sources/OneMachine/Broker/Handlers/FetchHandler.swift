@@ -135,7 +135,7 @@ final class FetchHandler: IterationHook {
     /// known only after a read, so this reads them, and drops them if they are too few.
     private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
-        var writer = WireWriter(capacity: 64 * 1024, flexible: false)
+        var writer = WireWriter(capacity: 64 * 1024, encoding: .classic)
         let read = FetchResponse.write(parked, to: &writer, limits: limits)
         guard read.byteCount >= Int(parked.request.bytesMin) || read.isFull || read.hasMore else {
             return false

@@ -38,9 +38,10 @@ enum FetchResponse {
                 let partition = topic.partitions[index]
                 writer.int32(partition.index)
                 let log = parked.targets[topicIndex][index]
-                guard let log, parked.error(topic: topicIndex, partition: index) == nil else {
-                    let error = parked.error(topic: topicIndex, partition: index) ?? .unknownTopicOrPartition
-                    return writeEmpty(error: error, log: log, to: &writer, version: version)
+                let error = parked.error(topic: topicIndex, partition: index)
+                guard let log, error == nil else {
+                    return writeEmpty(
+                        error: error ?? .unknownTopicOrPartition, log: log, to: &writer, version: version)
                 }
                 writeRecords(
                     of: partition, from: log, answering: request, budget: &budget, to: &writer,

@@ -70,6 +70,24 @@ struct OffsetsHandler {
         exchange.answer { response.write(to: &$0, version: exchange.version) }
     }
 
+    /// Returns the end of an epoch. The current epoch is the only one, and ends at the end of the log.
+    private func epochEnd(
+        of requested: OffsetForLeaderEpochRequest.Partition, in topic: String
+    ) -> OffsetForLeaderEpochResponse.Partition {
+        var answer = OffsetForLeaderEpochResponse.Partition(index: requested.index)
+        guard let log = node.topics.log(topic: topic, partition: requested.index) else {
+            answer.error = .unknownTopicOrPartition
+            return answer
+        }
+        if let error = LeaderEpoch.error(for: requested.currentLeaderEpoch) {
+            answer.error = error
+        } else if requested.leaderEpoch == Node.leaderEpoch {
+            answer.leaderEpoch = Node.leaderEpoch
+            answer.endOffset = log.endOffset
+        }
+        return answer
+    }
+
     func handle(_ request: DeleteRecordsRequest, for exchange: RequestExchange) {
         let topics = request.topics.map { topic in
             TopicPartitions(
@@ -98,24 +116,6 @@ struct OffsetsHandler {
             answer.logStartOffset = log.logStartOffset
         } catch {
             answer.error = error.code
-        }
-        return answer
-    }
-
-    /// Returns the end of an epoch. The current epoch is the only one, and ends at the end of the log.
-    private func epochEnd(
-        of requested: OffsetForLeaderEpochRequest.Partition, in topic: String
-    ) -> OffsetForLeaderEpochResponse.Partition {
-        var answer = OffsetForLeaderEpochResponse.Partition(index: requested.index)
-        guard let log = node.topics.log(topic: topic, partition: requested.index) else {
-            answer.error = .unknownTopicOrPartition
-            return answer
-        }
-        if let error = LeaderEpoch.error(for: requested.currentLeaderEpoch) {
-            answer.error = error
-        } else if requested.leaderEpoch == Node.leaderEpoch {
-            answer.leaderEpoch = Node.leaderEpoch
-            answer.endOffset = log.endOffset
         }
         return answer
     }

@@ -35,29 +35,26 @@ final class PendingProduce {
         guard acks == -1 else { return }
         openCount += 1
         log.whenDurable(upTo: appended.nextOffset) { [self] error in
-            if let error { recordRefusal(error, at: index) }
+            if let error {
+                recordRefusal(Refusal(code: error.code, message: error.description), at: index)
+            }
             settleOne()
         }
     }
 
-    func recordRefusal(_ error: LogError, at index: PartitionIndex) {
-        recordRefusal(code: error.code, message: error.description, at: index)
-    }
-
-    func recordRefusal(code: ErrorCode, message: String, at index: PartitionIndex) {
+    /// Stores the reason why a partition's records are not in its log.
+    func recordRefusal(_ refusal: Refusal, at index: PartitionIndex) {
         hasFailed = true
         update(index) {
-            $0.error = code
-            $0.message = message
+            $0.error = refusal.code
+            $0.message = refusal.message
             $0.baseOffset = -1
             $0.logAppendTime = -1
         }
     }
 
     /// Called when every append has begun.
-    func finishStarting() {
-        settleOne()
-    }
+    func finishStarting() { settleOne() }
 
     private func update(_ index: PartitionIndex, change: (inout ProduceResponse.Partition) -> Void) {
         change(&response.topics[index.topic].partitions[index.partition])

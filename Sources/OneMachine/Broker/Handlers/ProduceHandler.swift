@@ -9,27 +9,21 @@ internal import Telemetry
 struct ProduceHandler {
     unowned let node: BrokerNode
 
-    /// The reason why a batch does not reach the log. The log itself refuses batches for further reasons.
-    private struct Refusal: Error {
-        var code: ErrorCode
-        var message: String
-    }
-
     func handle(_ request: ProduceRequest, in bytes: UnsafeRawBufferPointer, on exchange: RequestExchange) {
         let start = Instant.now()
         let now = WallTime.now()
         let pending = PendingProduce(exchange: exchange, request: request)
         for (topicIndex, topic) in request.topics.enumerated() {
-            for (index, partition) in topic.partitions.enumerated() {
-                let place = PendingProduce.PartitionIndex(topic: topicIndex, partition: index)
+            for (partitionIndex, partition) in topic.partitions.enumerated() {
+                let index = PendingProduce.PartitionIndex(topic: topicIndex, partition: partitionIndex)
                 do throws(Refusal) {
                     try check(request)
                     let log = try findLog(topic: topic.topic, partition: partition.index)
                     let appended = try unsafe append(
                         partition, from: bytes, to: log, asking: request, at: now)
-                    pending.recordAppend(appended, to: log, at: place)
+                    pending.recordAppend(appended, to: log, at: index)
                 } catch {
-                    pending.recordRefusal(code: error.code, message: error.message, at: place)
+                    pending.recordRefusal(error, at: index)
                 }
             }
         }

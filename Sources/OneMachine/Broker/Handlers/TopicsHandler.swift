@@ -11,7 +11,7 @@ struct TopicsHandler {
             if mentions[requested.name] != 1 {
                 return CreateTopicsResponse.Topic(
                     name: requested.name, error: .invalidRequest,
-                    message: "topic \(requested.name) is named twice in the request; name it once")
+                    message: "topic \(requested.name) is named more than once in the request; name it once")
             }
             return create(requested, onlyChecks: request.validateOnly)
         }
@@ -23,14 +23,13 @@ struct TopicsHandler {
         _ requested: CreateTopicsRequest.Topic, onlyChecks: Bool
     ) -> CreateTopicsResponse.Topic {
         var answer = CreateTopicsResponse.Topic(name: requested.name)
-        if let (error, message) = refusal(of: requested) {
-            answer.error = error
-            answer.message = message
+        if let refusal = refusal(of: requested) {
+            answer.error = refusal.code
+            answer.message = refusal.message
             return answer
         }
         let wantsDefault = requested.partitions == CreateTopicsRequest.brokerDefault
         let partitions = wantsDefault ? node.settings.defaultPartitions : requested.partitions
-        // A null value asks for the default.
         let settings = Dictionary(
             requested.settings.compactMap { setting in setting.value.map { (setting.name, $0) } }
         ) { _, last in last }
@@ -53,23 +52,23 @@ struct TopicsHandler {
     }
 
     /// Returns the reason why a topic is not created, apart from those of `TopicStore`.
-    private func refusal(of requested: CreateTopicsRequest.Topic) -> (ErrorCode, String)? {
+    private func refusal(of requested: CreateTopicsRequest.Topic) -> Refusal? {
         if requested.assignments > 0 {
-            return (
-                .invalidReplicaAssignment,
-                "topic \(requested.name): one broker chooses by itself; give a count"
-            )
+            return Refusal(
+                code: .invalidReplicaAssignment,
+                message: "topic \(requested.name): one broker chooses by itself; give a count")
         }
         let replication = requested.replication
         if replication != 1, replication != Int16(CreateTopicsRequest.brokerDefault) {
-            return (
-                .invalidReplicationFactor,
-                "topic \(requested.name): replication factor is \(replication), there is one broker; give 1"
+            return Refusal(
+                code: .invalidReplicationFactor,
+                message:
+                    "topic \(requested.name): replication factor is \(replication), there is one broker; give 1"
             )
         }
         for setting in requested.settings {
-            if let message = SettingLength.refusal(name: setting.name, value: setting.value) {
-                return (.invalidConfig, message)
+            if let refusal = Refusal.ofLongSetting(name: setting.name, value: setting.value) {
+                return refusal
             }
         }
         return nil

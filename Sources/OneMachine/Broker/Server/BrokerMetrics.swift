@@ -16,8 +16,14 @@ final class BrokerMetrics {
     let setAsideFiles: Gauge
     let appendSeconds: Histogram
     private let metrics: Metrics
-    /// The number of answers, and the time from a request's arrival to its answer, by API key.
-    private var answersByAPI: [Int16: (count: Counter, seconds: Histogram)] = [:]
+    /// By API key.
+    private var answersByAPI: [Int16: AnswerInstruments] = [:]
+
+    /// The number of answers to one API, and the time from a request's arrival to its answer.
+    private struct AnswerInstruments {
+        let count: Counter
+        let seconds: Histogram
+    }
 
     init(metrics: Metrics) {
         self.metrics = metrics
@@ -58,15 +64,14 @@ final class BrokerMetrics {
         instruments.seconds.observe(now.seconds(since: exchange.arrival))
     }
 
-    private func registerInstruments(key: Int16) -> (count: Counter, seconds: Histogram) {
+    private func registerInstruments(key: Int16) -> AnswerInstruments {
         let name = APIKey(rawValue: key).map { "\($0)" } ?? "unknown"
-        let instruments = (
+        let instruments = AnswerInstruments(
             count: metrics.counter(
                 "flotilla_broker_requests_total", help: "Answered requests.", labels: ["api": name]),
             seconds: metrics.histogram(
                 "flotilla_broker_request_seconds", help: "From a request's arrival to its answer.",
-                labels: ["api": name])
-        )
+                labels: ["api": name]))
         answersByAPI[key] = instruments
         return instruments
     }

@@ -22,6 +22,8 @@ final class BrokerNode {
     /// Bytes of answers that no kernel has taken yet, on all connections.
     var unsentBytes = 0
     private var sessions: [ObjectIdentifier: Session] = [:]
+    /// Whether the broker begins no more requests.
+    private(set) var isDraining = false
     /// The timers of deletions that a test delays, by topic.
     var delayedDeletions: [String: LoopTimer] = [:]
 
@@ -143,12 +145,8 @@ final class BrokerNode {
         identity.port = port
     }
 
-    /// Whether the broker begins no more requests. Answers still leave.
-    private(set) var isDraining = false
-
-    func drain() {
-        isDraining = true
-    }
+    /// Begins no more requests from here on. Answers still leave.
+    func drain() { isDraining = true }
 
     /// Whether a client waits for the disk.
     var hasPendingAppends: Bool { sessions.values.contains { $0.hasPendingAppends } }

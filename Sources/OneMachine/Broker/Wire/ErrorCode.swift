@@ -1,5 +1,5 @@
-/// The error codes of Kafka's protocol that this broker or a test uses.
-package enum ErrorCode: Int16, Sendable {
+/// The error codes of Kafka's protocol that this broker or a test uses. As an `Error`, a code is the reason of a refusal.
+package enum ErrorCode: Int16, Error {
     case unknownServerError = -1
     case none = 0
     case offsetOutOfRange = 1

@@ -12,7 +12,7 @@ package struct RequestHeader: Sendable {
     /// Reads the header and sets the reader to the encoding of the body that follows. If the request or its
     /// version is unknown, the body must not be read.
     package init(from reader: inout WireReader) throws(WireError) {
-        reader.flexible = false
+        reader.encoding = .classic
         key = try reader.int16()
         version = try reader.int16()
         correlation = try reader.int32()
@@ -20,16 +20,16 @@ package struct RequestHeader: Sendable {
         // does not know.
         clientID = try reader.nullableString()
         guard let versions = APIKey(rawValue: key)?.versions, versions.contains(version) else { return }
-        reader.flexible = versions.isFlexible(version)
+        reader.encoding = versions.encoding(of: version)
         try reader.skipTags()
     }
 
     /// Writes the header of the answer and sets the writer to the encoding of the body.
     package func beginResponse(in writer: inout WireWriter) {
-        writer.flexible = false
+        writer.encoding = .classic
         writer.int32(correlation)
         guard let api, api.versions.contains(version) else { return }
-        writer.flexible = api.versions.isFlexible(version)
+        writer.encoding = api.versions.encoding(of: version)
         // The answer to ApiVersions always has the oldest header, because the client cannot know the
         // broker's versions yet.
         if api != .apiVersions { writer.emptyTags() }
@@ -38,7 +38,7 @@ package struct RequestHeader: Sendable {
     /// Writes a whole answer: its length in four bytes, the header, and the body.
     func writeResponse(to writer: inout WireWriter, body: (inout WireWriter) -> Void) {
         let lengthPosition = writer.count
-        writer.flexible = false
+        writer.encoding = .classic
         writer.int32(0)  // The length is filled in at the end.
         let start = writer.count
         beginResponse(in: &writer)

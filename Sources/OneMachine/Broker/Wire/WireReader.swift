@@ -1,8 +1,7 @@
 /// A reader of the fields of a request, from front to back, in bytes that it borrows.
 ///
-/// Kafka's schemas have two encodings: the classic one, and a compact one with tagged fields. `flexible`
-/// selects the compact one, so that a message's fields are listed once for both. The reader never traps on
-/// the bytes, and allocates in proportion to them: each element of an array has at least one byte.
+/// The reader hides the difference between the two encodings, so that a message lists its fields once for both. It
+/// never traps on the bytes, and allocates in proportion to them: each element of an array has at least one byte.
 @safe
 package struct WireReader {
     /// Limit for the elements of all arrays of one request together. Without it, a request of 100 MiB with
@@ -15,18 +14,17 @@ package struct WireReader {
     private var position: Int
     /// The part of `elementsMax` that is left.
     private var elementsLeft: Int
-    /// Whether the encoding is the compact one.
-    package var flexible: Bool
+    package var encoding: WireEncoding
 
     /// The bytes must outlive the reader.
     @unsafe package init(
-        borrowing bytes: UnsafeRawBufferPointer, flexible: Bool = false,
+        borrowing bytes: UnsafeRawBufferPointer, encoding: WireEncoding = .classic,
         elementsMax: Int = WireReader.elementsMax
     ) {
         unsafe self.source = unsafe bytes
         self.elementsLeft = elementsMax
         self.position = 0
-        self.flexible = flexible
+        self.encoding = encoding
     }
 
     package var remaining: Int { unsafe source.count - position }
@@ -83,7 +81,7 @@ package struct WireReader {
 
     /// Reads the length of a string, which has 16 bits in the classic encoding. Returns nil for null.
     private mutating func stringLength() throws(WireError) -> Int? {
-        if flexible { return try compactLength() }
+        if encoding == .compact { return try compactLength() }
         let length = try int16()
         return try Self.validLength(Int(length))
     }
@@ -91,7 +89,7 @@ package struct WireReader {
     /// Reads the length of bytes or the count of an array, which has 32 bits in the classic encoding.
     /// Returns nil for null.
     private mutating func longLength() throws(WireError) -> Int? {
-        if flexible { return try compactLength() }
+        if encoding == .compact { return try compactLength() }
         let length = try int32()
         return try Self.validLength(Int(length))
     }
@@ -167,7 +165,7 @@ extension WireReader {
     /// Skips the tagged fields at the end of a structure, which only the compact encoding has. The broker
     /// uses none of them.
     package mutating func skipTags() throws(WireError) {
-        guard flexible else { return }
+        guard encoding == .compact else { return }
         let count = Int(try unsignedVarint())
         let fieldSizeMin = 2
         guard count <= remaining / fieldSizeMin else { throw .tooManyElements(count) }
@@ -180,11 +178,11 @@ extension WireReader {
 
     /// Decodes a value from an array with a reader that `body` gets. Stored records and tests use it.
     package static func read<Value>(
-        _ bytes: [UInt8], flexible: Bool = false, elementsMax: Int = WireReader.elementsMax,
+        _ bytes: [UInt8], encoding: WireEncoding = .classic, elementsMax: Int = WireReader.elementsMax,
         body: (inout WireReader) throws(WireError) -> Value
     ) throws(WireError) -> Value {
         let result: Result<Value, WireError> = unsafe bytes.withUnsafeBytes { buffer in
-            var reader = unsafe WireReader(borrowing: buffer, flexible: flexible, elementsMax: elementsMax)
+            var reader = unsafe WireReader(borrowing: buffer, encoding: encoding, elementsMax: elementsMax)
             do throws(WireError) {
                 return .success(try body(&reader))
             } catch {

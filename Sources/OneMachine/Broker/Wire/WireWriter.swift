@@ -2,24 +2,22 @@ internal import Glibc
 
 /// A writer of the fields of answers and stored records, into one buffer that grows and can be used again.
 ///
-/// `flexible` selects between Kafka's two encodings, as in `WireReader`. A string that is too long for the
-/// encoding is cut, because it may come from a client. An array that is too long traps, because the broker
-/// alone makes arrays.
+/// A string that is too long for the encoding is cut, because it may come from a client. An array that is too long
+/// traps, because the broker alone makes arrays.
 @safe
 package struct WireWriter: ~Copyable {
     private var base: UnsafeMutableRawPointer
     private var capacity: Int
     /// Number of written bytes.
     package private(set) var count = 0
-    /// Whether the encoding is the compact one.
-    package var flexible: Bool
+    package var encoding: WireEncoding
 
     private static let capacityMin = 64
 
-    package init(capacity: Int = 512, flexible: Bool = false) {
+    package init(capacity: Int = 512, encoding: WireEncoding = .classic) {
         self.capacity = max(Self.capacityMin, capacity)
         unsafe self.base = .allocate(byteCount: self.capacity, alignment: 16)
-        self.flexible = flexible
+        self.encoding = encoding
     }
 
     deinit { unsafe base.deallocate() }
@@ -131,16 +129,16 @@ extension WireWriter {
     }
 
     private mutating func stringLength(_ length: Int) {
-        if flexible { unsignedVarint(UInt32(length + 1)) } else { int16(Int16(length)) }
+        if encoding == .compact { unsignedVarint(UInt32(length + 1)) } else { int16(Int16(length)) }
     }
 
     /// Writes the length of bytes or the count of an array; -1 is null.
     package mutating func longLength(_ length: Int) {
-        if flexible { unsignedVarint(UInt32(length + 1)) } else { int32(Int32(length)) }
+        if encoding == .compact { unsignedVarint(UInt32(length + 1)) } else { int32(Int32(length)) }
     }
 
     package mutating func nullableString(_ value: String?) {
-        putString(value, bytesMax: flexible ? .max : WireReader.stringBytesMax)
+        putString(value, bytesMax: encoding == .compact ? .max : WireReader.stringBytesMax)
     }
 
     package mutating func string(_ value: String) { nullableString(value) }
@@ -180,7 +178,7 @@ extension WireWriter {
 
     /// Ends a structure, with an empty list of tagged fields in the compact encoding.
     package mutating func emptyTags() {
-        if flexible { unsignedVarint(0) }
+        if encoding == .compact { unsignedVarint(0) }
     }
 
     /// Writes the field `throttle_time_ms`, which is always 0, because this broker has no quotas.

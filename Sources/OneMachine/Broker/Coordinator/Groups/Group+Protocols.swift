@@ -9,8 +9,8 @@ extension Group {
         }
     }
 
-    /// Each member votes for its first protocol that all members know. On a tie, the oldest member's
-    /// preference counts.
+    /// Returns the protocol with the most votes. Each member votes for its first protocol that all members
+    /// know. On a tie, the oldest member's preference counts.
     func electedProtocol() -> String? {
         let ordered = membersInOrder
         guard let oldest = ordered.first else { return nil }
@@ -29,19 +29,17 @@ extension Group {
         return winner
     }
 
-    /// Whether the consumers' metadata names this topic; nil if the metadata cannot be read.
-    func subscribes(to topic: String) -> Bool? {
-        guard protocolType == "consumer" else { return nil }
-        for member in members.values {
-            guard let topics = Group.subscribedTopics(in: member.metadata(for: protocolName)) else {
-                return nil
-            }
-            if topics.contains(topic) { return true }
+    /// Whether a member may read this topic. True if the metadata of the members cannot be read, or if they are
+    /// no consumers, because then their topics are unknown.
+    func mayRead(topic: String) -> Bool {
+        guard protocolType == "consumer" else { return true }
+        return members.values.contains { member in
+            Group.subscribedTopics(in: member.metadata(for: protocolName))?.contains(topic) ?? true
         }
-        return false
     }
 
-    /// Returns the topics of a consumer's metadata, which has a version and then names.
+    /// Returns the topics of a consumer's metadata, which has a version and then names. Returns nil if the
+    /// metadata cannot be read.
     static func subscribedTopics(in metadata: [UInt8]) -> [String]? {
         do throws(WireError) {
             return try WireReader.read(metadata) { (reader) throws(WireError) in

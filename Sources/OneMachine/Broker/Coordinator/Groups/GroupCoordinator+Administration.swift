@@ -96,8 +96,7 @@ extension GroupCoordinator {
         }
         var deletedPartitions: [TopicPartition] = []
         let topics = request.topics.map { topic in
-            // A topic counts as read if the members' metadata cannot be decoded.
-            let isRead = group.state != .empty && group.subscribes(to: topic.topic) != false
+            let isRead = group.state != .empty && group.mayRead(topic: topic.topic)
             if !isRead {
                 deletedPartitions += topic.partitions.map {
                     TopicPartition(topic: topic.topic, partition: $0)

@@ -1,12 +1,7 @@
 internal import Lifecycle
 
-/// Heartbeat, and the check of a request's member that other requests share.
+/// The check of the membership that a request claims, and the Heartbeat request.
 extension GroupCoordinator {
-    /// The error with which a request is answered.
-    struct Refusal: Error {
-        let error: ErrorCode
-    }
-
     /// The sender of a request, with its group.
     struct FoundMember {
         let group: Group
@@ -16,17 +11,17 @@ extension GroupCoordinator {
     /// Returns the member that sent a request, if the request belongs to the group's current generation.
     func findMember(
         groupID: String, memberID: String, instanceID: String?, generation: Int32
-    ) -> Result<FoundMember, Refusal> {
-        guard !groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
-        guard let group = groups[groupID] else { return .failure(Refusal(error: .unknownMemberID)) }
-        guard group.state != .dead else { return .failure(Refusal(error: .coordinatorNotAvailable)) }
+    ) -> Result<FoundMember, ErrorCode> {
+        guard !groupID.isEmpty else { return .failure(.invalidGroupID) }
+        guard let group = groups[groupID] else { return .failure(.unknownMemberID) }
+        guard group.state != .dead else { return .failure(.coordinatorNotAvailable) }
         if let error = group.memberError(memberID: memberID, instanceID: instanceID) {
-            return .failure(Refusal(error: error))
+            return .failure(error)
         }
         guard let member = group.members[memberID] else {
-            return .failure(Refusal(error: .unknownMemberID))
+            return .failure(.unknownMemberID)
         }
-        guard generation == group.generation else { return .failure(Refusal(error: .illegalGeneration)) }
+        guard generation == group.generation else { return .failure(.illegalGeneration) }
         return .success(FoundMember(group: group, member: member))
     }
 
@@ -36,7 +31,7 @@ extension GroupCoordinator {
             groupID: request.groupID, memberID: request.memberID, instanceID: request.instanceID,
             generation: request.generation)
         {
-        case .failure(let refusal): return refusal.error
+        case .failure(let error): return error
         case .success(let found):
             switch found.group.state {
             case .empty, .dead: return .unknownMemberID

@@ -7,8 +7,8 @@ extension GroupCoordinator {
 
     func join(_ request: JoinGroupRequest, from caller: Caller) {
         switch group(for: request) {
-        case .failure(let refusal):
-            reply(to: caller.token, with: .join(.failed(with: refusal.error, memberID: request.memberID)))
+        case .failure(let error):
+            reply(to: caller.token, with: .join(.failed(with: error, memberID: request.memberID)))
         case .success(let group):
             if request.memberID.isEmpty {
                 joinNew(request, to: group, from: caller)
@@ -20,19 +20,19 @@ extension GroupCoordinator {
     }
 
     /// Returns the group if it can take this join.
-    private func group(for request: JoinGroupRequest) -> Result<Group, Refusal> {
-        guard !request.groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
+    private func group(for request: JoinGroupRequest) -> Result<Group, ErrorCode> {
+        guard !request.groupID.isEmpty else { return .failure(.invalidGroupID) }
         let timeout = Int(request.sessionTimeoutMilliseconds)
         guard timeout >= settings.sessionTimeoutMinimumMilliseconds,
             timeout <= settings.sessionTimeoutMaximumMilliseconds
-        else { return .failure(Refusal(error: .invalidSessionTimeout)) }
+        else { return .failure(.invalidSessionTimeout) }
         guard request.offeredBytes <= settings.memberBytesMax else {
-            return .failure(Refusal(error: .invalidRequest))
+            return .failure(.invalidRequest)
         }
         guard let group = groups[request.groupID] else {
-            guard request.memberID.isEmpty else { return .failure(Refusal(error: .unknownMemberID)) }
+            guard request.memberID.isEmpty else { return .failure(.unknownMemberID) }
             guard let group = makeGroup(id: request.groupID) else {
-                return .failure(Refusal(error: .policyViolation))
+                return .failure(.policyViolation)
             }
             return checkJoin(request, group: group)
         }
@@ -40,14 +40,14 @@ extension GroupCoordinator {
     }
 
     /// Returns the group, or the reason why the client cannot join it.
-    private func checkJoin(_ request: JoinGroupRequest, group: Group) -> Result<Group, Refusal> {
-        guard group.state != .dead else { return .failure(Refusal(error: .coordinatorNotAvailable)) }
+    private func checkJoin(_ request: JoinGroupRequest, group: Group) -> Result<Group, ErrorCode> {
+        guard group.state != .dead else { return .failure(.coordinatorNotAvailable) }
         guard canHold(memberID: request.memberID, in: group) else {
-            return .failure(Refusal(error: .groupMaxSizeReached))
+            return .failure(.groupMaxSizeReached)
         }
         guard group.supports(protocolType: request.protocolType, offers: request.protocols) else {
             removeIfUnused(group)
-            return .failure(Refusal(error: .inconsistentGroupProtocol))
+            return .failure(.inconsistentGroupProtocol)
         }
         return .success(group)
     }

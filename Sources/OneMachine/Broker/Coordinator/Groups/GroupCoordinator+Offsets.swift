@@ -5,37 +5,37 @@ extension GroupCoordinator {
     /// Stores offsets. They count, and are answered, when they are durable.
     func commit(_ request: OffsetCommitRequest, from token: ReplyToken) {
         switch group(forCommit: request) {
-        case .failure(let refusal):
-            reply(to: token, with: .commit(.all(request.topics, error: refusal.error)))
+        case .failure(let error):
+            reply(to: token, with: .commit(.all(request.topics, error: error)))
         case .success(let group):
-            let (offsets, response) = validateOffsets(in: request.topics)
-            guard !offsets.isEmpty else {
+            let validated = validateOffsets(in: request.topics)
+            guard !validated.offsets.isEmpty else {
                 removeIfUnused(group)
-                return reply(to: token, with: .commit(response))
+                return reply(to: token, with: .commit(validated.answer))
             }
-            let records = offsets.keys.sorted().compactMap { partition in
-                offsets[partition].map {
+            let records = validated.offsets.keys.sorted().compactMap { partition in
+                validated.offsets[partition].map {
                     GroupRecords.offset(group: group.id, partition: partition, offset: $0)
                 }
             }
-            persist(records, then: .committed(group: group.id, offsets, token, response))
+            persist(records, then: .committed(group: group.id, validated.offsets, token, validated.answer))
         }
     }
 
     /// Returns the group, which is made if needed, if it can take this commit.
-    private func group(forCommit request: OffsetCommitRequest) -> Result<Group, Refusal> {
+    private func group(forCommit request: OffsetCommitRequest) -> Result<Group, ErrorCode> {
         guard let group = groups[request.groupID] else {
-            guard request.generation < 0 else { return .failure(Refusal(error: .illegalGeneration)) }
+            guard request.generation < 0 else { return .failure(.illegalGeneration) }
             guard let group = makeGroup(id: request.groupID) else {
-                return .failure(Refusal(error: .policyViolation))
+                return .failure(.policyViolation)
             }
             return .success(group)
         }
         let source = CommitSource(
             memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
             isTransactional: false)
-        if let error = commitError(of: source, in: group) { return .failure(Refusal(error: error)) }
-        if group.state == .completingRebalance { return .failure(Refusal(error: .rebalanceInProgress)) }
+        if let error = commitError(of: source, in: group) { return .failure(error) }
+        if group.state == .completingRebalance { return .failure(.rebalanceInProgress) }
         if let member = group.members[request.memberID] { extendSession(of: member, in: group) }
         return .success(group)
     }
@@ -64,10 +64,14 @@ extension GroupCoordinator {
         return source.isTransactional || group.state == .empty ? nil : .unknownMemberID
     }
 
-    /// Returns the offsets that may be stored, and the answer with errors for the others.
-    func validateOffsets(
-        in topics: [TopicPartitions<OffsetCommitRequest.Partition>]
-    ) -> ([TopicPartition: CommittedOffset], PartitionErrors) {
+    struct ValidatedOffsets {
+        /// The offsets that may be stored.
+        let offsets: [TopicPartition: CommittedOffset]
+        /// The answer, with errors for the others.
+        let answer: PartitionErrors
+    }
+
+    func validateOffsets(in topics: [TopicPartitions<OffsetCommitRequest.Partition>]) -> ValidatedOffsets {
         var offsets: [TopicPartition: CommittedOffset] = [:]
         let answers = topics.map { topic in
             let partitions = topic.partitions.map { commit in
@@ -87,7 +91,7 @@ extension GroupCoordinator {
             }
             return TopicPartitions(topic: topic.topic, partitions: partitions)
         }
-        return (offsets, PartitionErrors(topics: answers))
+        return ValidatedOffsets(offsets: offsets, answer: PartitionErrors(topics: answers))
     }
 
     func fetch(_ request: OffsetFetchRequest) -> OffsetFetchResponse {

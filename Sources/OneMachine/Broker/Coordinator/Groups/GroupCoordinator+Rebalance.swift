@@ -47,12 +47,11 @@ extension GroupCoordinator {
         completeJoin(of: group)
     }
 
-    /// Ends the join phase.
+    /// Ends the join phase, or extends it while members of a new group still come.
     func handleJoinTimeout(of group: Group) {
-        guard let remainingDelay = group.remainingInitialDelayMilliseconds else {
-            return completeJoin(of: group)
-        }
-        guard group.hasNewMember, remainingDelay > 0 else { return completeJoin(of: group) }
+        guard let remainingDelay = group.remainingInitialDelayMilliseconds, remainingDelay > 0,
+            group.hasNewMember
+        else { return completeJoin(of: group) }
         // A new group waits on, because members joined and others may follow.
         let delay = min(settings.initialRebalanceDelayMilliseconds, remainingDelay)
         group.hasNewMember = false

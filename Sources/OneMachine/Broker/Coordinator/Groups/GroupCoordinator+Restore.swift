@@ -6,7 +6,7 @@ internal import Telemetry
 extension GroupCoordinator {
     func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
         do throws(WireError) {
-            return try WireReader.read(record.key, flexible: true) { (key) throws(WireError) in
+            return try WireReader.read(record.key, encoding: .compact) { (key) throws(WireError) in
                 switch GroupRecords.Kind(rawValue: try key.int16()) {
                 case .offset: try self.restoreOffset(key: &key, value: record.value)
                 case .group: try self.restoreGroup(key: &key, value: record.value)
@@ -52,7 +52,7 @@ extension GroupCoordinator {
             groups[id]?.committedOffsets[partition] = nil
             return .applied
         }
-        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+        return try WireReader.read(value, encoding: .compact) { (reader) throws(WireError) in
             guard try reader.int16() == GroupRecords.formatVersion else { return .unknownVersion }
             let offset = try Self.offset(from: &reader)
             self.restoredGroup(id: id).committedOffsets[partition] = offset
@@ -74,7 +74,7 @@ extension GroupCoordinator {
             }
             return .applied
         }
-        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+        return try WireReader.read(value, encoding: .compact) { (reader) throws(WireError) in
             guard try reader.int16() == GroupRecords.formatVersion else { return .unknownVersion }
             let offset = try Self.offset(from: &reader)
             let epoch = try reader.int16()
@@ -92,7 +92,7 @@ extension GroupCoordinator {
             groups[id] = nil
             return .applied
         }
-        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+        return try WireReader.read(value, encoding: .compact) { (reader) throws(WireError) in
             guard try reader.int16() == GroupRecords.formatVersion else { return .unknownVersion }
             let isAssigned = try reader.bool()
             let stateSince = WallTime(milliseconds: try reader.int64())

@@ -34,7 +34,7 @@ extension GroupCoordinator {
             var lastUse = offset.committedAt
             if group.state == .empty {
                 if group.protocolType != nil { lastUse = max(lastUse, group.stateSince) }
-            } else if group.subscribes(to: partition.topic) != false {
+            } else if group.mayRead(topic: partition.topic) {
                 return false
             }
             return lastUse.milliseconds <= newestExpired

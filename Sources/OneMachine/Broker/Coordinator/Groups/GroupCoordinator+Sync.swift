@@ -4,7 +4,8 @@ internal import Lifecycle
 extension GroupCoordinator {
     /// Answers a member with its assignment, at once or when the leader's assignments are durable.
     func sync(_ request: SyncGroupRequest, from token: ReplyToken) {
-        guard let (group, member) = member(for: request, token: token) else { return }
+        guard let sender = member(for: request, token: token) else { return }
+        let (group, member) = (sender.group, sender.member)
         switch group.state {
         case .empty, .dead: refuseSync(of: token, error: .unknownMemberID)
         case .preparingRebalance: refuseSync(of: token, error: .rebalanceInProgress)
@@ -32,18 +33,18 @@ extension GroupCoordinator {
     }
 
     /// Returns the member that sent the request. Returns nil after it has answered with an error.
-    private func member(for request: SyncGroupRequest, token: ReplyToken) -> (Group, GroupMember)? {
+    private func member(for request: SyncGroupRequest, token: ReplyToken) -> FoundMember? {
         switch findMember(
             groupID: request.groupID, memberID: request.memberID, instanceID: request.instanceID,
             generation: request.generation)
         {
-        case .failure(let refusal):
-            refuseSync(of: token, error: refusal.error)
+        case .failure(let error):
+            refuseSync(of: token, error: error)
         case .success(let found):
             let agrees =
                 (request.protocolType == nil || request.protocolType == found.group.protocolType)
                 && (request.protocolName == nil || request.protocolName == found.group.protocolName)
-            if agrees { return (found.group, found.member) }
+            if agrees { return found }
             refuseSync(of: token, error: .inconsistentGroupProtocol)
         }
         return nil

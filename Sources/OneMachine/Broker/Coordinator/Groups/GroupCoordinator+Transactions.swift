@@ -3,13 +3,14 @@ extension GroupCoordinator {
     /// Stores offsets as pending ones of the producer's transaction.
     func commit(_ request: TxnOffsetCommitRequest, from token: ReplyToken) {
         switch group(forCommit: request) {
-        case .failure(let refusal):
-            reply(to: token, with: .transactionalCommit(.all(request.topics, error: refusal.error)))
+        case .failure(let error):
+            reply(to: token, with: .transactionalCommit(.all(request.topics, error: error)))
         case .success(let group):
-            let (offsets, response) = validateOffsets(in: request.topics)
+            let validated = validateOffsets(in: request.topics)
+            let offsets = validated.offsets
             guard !offsets.isEmpty else {
                 removeIfUnused(group)
-                return reply(to: token, with: .transactionalCommit(response))
+                return reply(to: token, with: .transactionalCommit(validated.answer))
             }
             group.addPendingOffsets(offsets, of: request.producerID, epoch: request.producerEpoch)
             let records = offsets.keys.sorted().compactMap { partition in
@@ -22,22 +23,22 @@ extension GroupCoordinator {
             persist(
                 records,
                 then: .pending(
-                    group: group.id, producer: request.producerID, offsets, token, response))
+                    group: group.id, producer: request.producerID, offsets, token, validated.answer))
         }
     }
 
     /// Returns the group, which is made if needed, if it can take this commit.
-    private func group(forCommit request: TxnOffsetCommitRequest) -> Result<Group, Refusal> {
-        guard !request.groupID.isEmpty else { return .failure(Refusal(error: .invalidGroupID)) }
+    private func group(forCommit request: TxnOffsetCommitRequest) -> Result<Group, ErrorCode> {
+        guard !request.groupID.isEmpty else { return .failure(.invalidGroupID) }
         guard let group = groups[request.groupID] ?? makeGroup(id: request.groupID) else {
-            return .failure(Refusal(error: .policyViolation))
+            return .failure(.policyViolation)
         }
         let source = CommitSource(
             memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
             isTransactional: true)
         if let error = commitError(of: source, in: group) {
             removeIfUnused(group)
-            return .failure(Refusal(error: error))
+            return .failure(error)
         }
         return .success(group)
     }

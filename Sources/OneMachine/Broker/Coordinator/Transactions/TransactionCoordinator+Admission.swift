@@ -4,7 +4,7 @@ extension TransactionCoordinator {
     /// Returns the error if a batch for this partition must not be appended, else nil.
     func refusal(of producer: Producer, partition: TopicPartition) -> ErrorCode? {
         switch openTransaction(of: producer) {
-        case .failure(let refusal): refusal.error
+        case .failure(let error): error
         case .success(let facts): facts.partitions.contains(partition) ? nil : .invalidTxnState
         }
     }
@@ -12,15 +12,15 @@ extension TransactionCoordinator {
     /// Returns the error if the group coordinator must not take offsets of this group, else nil.
     func refusal(of producer: Producer, group: String) -> ErrorCode? {
         switch openTransaction(of: producer) {
-        case .failure(let refusal): refusal.error
+        case .failure(let error): error
         case .success(let facts): facts.groups.contains(group) ? nil : .invalidTxnState
         }
     }
 
-    private func openTransaction(of producer: Producer) -> Result<TransactionFacts, Refusal> {
+    private func openTransaction(of producer: Producer) -> Result<TransactionFacts, ErrorCode> {
         guard let facts = transactions[producer.transactionalID]?.facts, facts.producerID == producer.id
-        else { return .failure(Refusal(error: .invalidProducerIDMapping)) }
-        guard facts.epoch == producer.epoch else { return .failure(Refusal(error: .invalidProducerEpoch)) }
-        return facts.state == .ongoing ? .success(facts) : .failure(Refusal(error: .invalidTxnState))
+        else { return .failure(.invalidProducerIDMapping) }
+        guard facts.epoch == producer.epoch else { return .failure(.invalidProducerEpoch) }
+        return facts.state == .ongoing ? .success(facts) : .failure(.invalidTxnState)
     }
 }

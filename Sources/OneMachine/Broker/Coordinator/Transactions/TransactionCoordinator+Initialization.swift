@@ -4,6 +4,11 @@ extension TransactionCoordinator {
     /// From this version on, a client knows PRODUCER_FENCED.
     private static let firstInitVersionWithFencedError: Int16 = 4
 
+    struct WaitingRequest {
+        let request: InitProducerIDRequest
+        let token: ReplyToken
+    }
+
     /// Gives a producer its id and epoch. Without a transactional id, that is a new id. A request waits if
     /// all reserved ids are used.
     func initProducerID(_ request: InitProducerIDRequest, from token: ReplyToken) {
@@ -35,7 +40,7 @@ extension TransactionCoordinator {
 
     /// Keeps the request until more producer ids are reserved.
     private func waitForIDs(_ request: InitProducerIDRequest, token: ReplyToken) {
-        waitingForIDs.append((request, token))
+        waitingForIDs.append(WaitingRequest(request: request, token: token))
         guard let end = producerIDs.beginExtension(by: settings.producerIDBlock) else { return }
         persist([TransactionRecords.producerIDs(reservedBelow: end)], then: .producerIDs(end: end))
     }

@@ -12,11 +12,11 @@ extension TransactionCoordinator {
             return reply(to: token, with: .addPartitions(.refused(request.topics, unknown: unknown)))
         }
         let producer = Producer(
-            of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
+            transactionalID: request.transactionalID, id: request.producerID, epoch: request.producerEpoch)
         switch owned(by: producer) {
-        case .failure(let refusal):
-            let error = clientError(for: refusal.error, version: request.version)
-            reply(to: token, with: .addPartitions(.all(request.topics, error: error)))
+        case .failure(let error):
+            let clientError = clientError(for: error, version: request.version)
+            reply(to: token, with: .addPartitions(.all(request.topics, error: clientError)))
         case .success(let transaction):
             let answer = TransactionAnswer.addPartitions(.all(request.topics, error: .none))
             extend(transaction, partitions: partitions, groups: [], answering: token, with: answer)
@@ -25,11 +25,11 @@ extension TransactionCoordinator {
 
     func addOffsets(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
         let producer = Producer(
-            of: request.transactionalID, producer: request.producerID, epoch: request.producerEpoch)
+            transactionalID: request.transactionalID, id: request.producerID, epoch: request.producerEpoch)
         switch owned(by: producer) {
-        case .failure(let refusal):
-            let error = clientError(for: refusal.error, version: request.version)
-            reply(to: token, with: .addOffsets(TransactionResponse(error: error)))
+        case .failure(let error):
+            let clientError = clientError(for: error, version: request.version)
+            reply(to: token, with: .addOffsets(TransactionResponse(error: clientError)))
         case .success(let transaction):
             guard !request.groupID.isEmpty else {
                 return reply(to: token, with: .addOffsets(TransactionResponse(error: .invalidGroupID)))
@@ -49,33 +49,22 @@ extension TransactionCoordinator {
         let transactionalID: String
         let id: Int64
         let epoch: Int16
-
-        init(of transactionalID: String, producer id: Int64, epoch: Int16) {
-            self.transactionalID = transactionalID
-            self.id = id
-            self.epoch = epoch
-        }
-    }
-
-    /// The error with which a request is answered.
-    struct Refusal: Error {
-        let error: ErrorCode
     }
 
     /// Returns the transaction that this producer may continue.
-    private func owned(by producer: Producer) -> Result<Transaction, Refusal> {
-        guard !producer.transactionalID.isEmpty else { return .failure(Refusal(error: .invalidRequest)) }
+    private func owned(by producer: Producer) -> Result<Transaction, ErrorCode> {
+        guard !producer.transactionalID.isEmpty else { return .failure(.invalidRequest) }
         guard let transaction = transactions[producer.transactionalID] else {
-            return .failure(Refusal(error: .invalidProducerIDMapping))
+            return .failure(.invalidProducerIDMapping)
         }
-        if transaction.isChanging { return .failure(Refusal(error: .concurrentTransactions)) }
+        if transaction.isChanging { return .failure(.concurrentTransactions) }
         guard transaction.facts.producerID == producer.id else {
-            return .failure(Refusal(error: .invalidProducerIDMapping))
+            return .failure(.invalidProducerIDMapping)
         }
         guard transaction.facts.epoch == producer.epoch else {
-            return .failure(Refusal(error: .producerFenced))
+            return .failure(.producerFenced)
         }
-        if transaction.facts.state.isPrepared { return .failure(Refusal(error: .concurrentTransactions)) }
+        if transaction.facts.state.isPrepared { return .failure(.concurrentTransactions) }
         return .success(transaction)
     }
 

@@ -7,7 +7,7 @@ extension TransactionCoordinator {
     /// `finishRestoring`.
     func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
         do throws(WireError) {
-            return try WireReader.read(record.key, flexible: true) { (key) throws(WireError) in
+            return try WireReader.read(record.key, encoding: .compact) { (key) throws(WireError) in
                 switch try key.int16() {
                 case TransactionRecords.transactionKind:
                     try self.restore(transaction: try key.string(), record.value)
@@ -39,7 +39,7 @@ extension TransactionCoordinator {
     private func restoreProducerIDs(from value: [UInt8]?) throws(WireError) -> CoordinatorRecord.RestoreResult
     {
         guard let value else { return .applied }
-        return try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+        return try WireReader.read(value, encoding: .compact) { (reader) throws(WireError) in
             guard try reader.int16() == TransactionRecords.formatVersion else { return .unknownVersion }
             let end = try reader.int64()
             guard end >= 0, end <= ProducerIDAllocator.largest else { return .malformed }

@@ -81,12 +81,13 @@ extension TransactionCoordinator {
     private func resumeWaiting(durable: Bool) {
         let waiting = waitingForIDs
         waitingForIDs.removeAll()
-        for (request, token) in waiting {
+        for waitingRequest in waiting {
             if durable {
-                initProducerID(request, from: token)
+                initProducerID(waitingRequest.request, from: waitingRequest.token)
             } else {
                 reply(
-                    to: token, with: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable)))
+                    to: waitingRequest.token,
+                    with: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable)))
             }
         }
     }

@@ -16,7 +16,7 @@ final class TransactionCoordinator {
     var transactions: [String: Transaction] = [:]
     var producerIDs = ProducerIDAllocator()
     /// Requests that wait for producer ids.
-    var waitingForIDs: [(InitProducerIDRequest, ReplyToken)] = []
+    var waitingForIDs: [WaitingRequest] = []
     /// By transactional id.
     var deadlines = DeadlineQueue<String>()
     /// The time of the next look for unused transactional ids.

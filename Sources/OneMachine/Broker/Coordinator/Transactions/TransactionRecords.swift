@@ -48,7 +48,7 @@ enum TransactionRecords {
 
     /// Returns nil for a version or a state that this release does not know.
     static func facts(from value: [UInt8]) throws(WireError) -> TransactionFacts? {
-        try WireReader.read(value, flexible: true) { (reader) throws(WireError) in
+        try WireReader.read(value, encoding: .compact) { (reader) throws(WireError) in
             guard try reader.int16() == formatVersion else { return nil }
             let producerID = try reader.int64()
             let epoch = try reader.int16()

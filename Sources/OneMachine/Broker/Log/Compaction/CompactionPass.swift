@@ -72,13 +72,12 @@ struct CompactionPass {
             while true {
                 if keys.count >= plan.keysMax { return }
                 try checkStopping()
-                let isBatch = try unsafe read(&reader, of: source) { (header, batch) throws(LogError) in
+                let batch: Void? = try unsafe read(&reader, of: source) { (header, batch) throws(LogError) in
                     if header.nextOffset > plan.firstDirty, !header.isControl, !filter.isAborted(header) {
                         try unsafe mapKeys(of: header, batch: batch)
                     }
-                    return true
                 }
-                if isBatch == nil { break }
+                if batch == nil { break }
                 mappedUpTo = max(mappedUpTo, reader.offset)
             }
             mappedUpTo = max(mappedUpTo, source.endOffset)
@@ -89,8 +88,8 @@ struct CompactionPass {
     /// the pass.
     private func read(
         _ reader: inout SegmentReader, of source: CompactionPlan.Source,
-        body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Bool
-    ) throws(LogError) -> Bool? {
+        body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Void
+    ) throws(LogError) -> Void? {
         source.isDamaged ? try unsafe reader.nextSkippingDamage(body) : try unsafe reader.next(body)
     }
 

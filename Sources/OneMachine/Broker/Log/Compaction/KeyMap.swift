@@ -7,10 +7,13 @@ struct KeyMap {
     /// Limit for the keys of one pass. The pass ends there, and the next one continues.
     static let keysMax = 1_000_000
 
-    private struct Slot {
-        // The two halves of the key's hash.
+    private struct KeyHash: Equatable {
         var high: UInt64 = 0
         var low: UInt64 = 0
+    }
+
+    private struct Slot {
+        var hash = KeyHash()
         /// -1 means free.
         var offset: Int64 = -1
     }
@@ -27,7 +30,7 @@ struct KeyMap {
         let hash = unsafe Self.hash(of: key)
         let index = slotIndex(of: hash)
         if slots[index].offset < 0 { count += 1 }
-        slots[index] = Slot(high: hash.high, low: hash.low, offset: offset)
+        slots[index] = Slot(hash: hash, offset: offset)
     }
 
     func newestOffset(of key: UnsafeRawBufferPointer) -> Int64? {
@@ -35,21 +38,23 @@ struct KeyMap {
         return offset < 0 ? nil : offset
     }
 
-    private static func hash(of key: UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64) {
+    private static func hash(of key: UnsafeRawBufferPointer) -> KeyHash {
         var first = Hasher()
         unsafe first.combine(bytes: key)
         // Any value in front of the key makes the second hash independent of the first.
         var second = Hasher()
         second.combine(0x5eed as UInt16)
         unsafe second.combine(bytes: key)
-        return (UInt64(bitPattern: Int64(first.finalize())), UInt64(bitPattern: Int64(second.finalize())))
+        return KeyHash(
+            high: UInt64(bitPattern: Int64(first.finalize())),
+            low: UInt64(bitPattern: Int64(second.finalize())))
     }
 
     /// Returns the key's slot, or the free slot for it.
-    private func slotIndex(of hash: (high: UInt64, low: UInt64)) -> Int {
+    private func slotIndex(of hash: KeyHash) -> Int {
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash.low) & mask
-        while slots[index].offset >= 0, slots[index].high != hash.high || slots[index].low != hash.low {
+        while slots[index].offset >= 0, slots[index].hash != hash {
             index = (index + 1) & mask
         }
         return index
@@ -58,6 +63,6 @@ struct KeyMap {
     private mutating func grow() {
         let old = slots
         slots = [Slot](repeating: Slot(), count: old.count * 2)
-        for slot in old where slot.offset >= 0 { slots[slotIndex(of: (slot.high, slot.low))] = slot }
+        for slot in old where slot.offset >= 0 { slots[slotIndex(of: slot.hash)] = slot }
     }
 }

@@ -39,13 +39,19 @@ extension Disk {
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        while let entry = unsafe readdir(directory) {
+        while true {
+            // `readdir` returns nil at the end and on an error, and only the error sets `errno`. A list that is cut
+            // off would make the log look as if files were missing.
+            errno = 0
+            guard let entry = unsafe readdir(directory) else {
+                guard errno == 0 else { throw DiskError(operation: .list, path: path, code: errno) }
+                return names.sorted()
+            }
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return names.sorted()
     }
 
     /// Removes a directory of plain files.
@@ -65,7 +71,7 @@ extension Disk {
             milliseconds: Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000)
     }
 
-    /// Gives a file a second name.
+    /// Gives a file a second name. Counts as a renaming.
     func link(_ path: String, to other: String) throws(DiskError) {
         _ = try beginOperation(.rename, path: other)
         guard unsafe Glibc.link(path, other) == 0 else {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Lifecycle
 
 /// A failed file operation, with its path, its reason and its remedy.
 package struct DiskError: Error, Equatable, CustomStringConvertible {
@@ -14,8 +15,7 @@ package struct DiskError: Error, Equatable, CustomStringConvertible {
     }
 
     package var description: String {
-        let reason = unsafe String(cString: strerror(code)).lowercased()
-        return "cannot \(verb) \(path): \(reason); \(remedy)"
+        "cannot \(verb) \(path): \(SystemError.text(for: code)); \(remedy)"
     }
 
     var isDiskFull: Bool { code == ENOSPC || code == EDQUOT }
@@ -27,18 +27,20 @@ package struct DiskError: Error, Equatable, CustomStringConvertible {
         switch operation {
         case .makeDirectory: "make directory"
         case .syncDirectory: "sync directory"
+        // The names of the other operations are verbs.
         default: operation.rawValue
         }
     }
 
     private var remedy: String {
-        switch code {
-        case ENOSPC, EDQUOT: "free space on that disk, writing goes on by itself"
-        case EACCES, EPERM, EROFS: "run as the user that owns it, on a disk mounted for writing"
-        case EMFILE, ENFILE: "raise the limit of open files"
-        case ENOLCK, ENOSYS, EOPNOTSUPP:
+        switch (code, operation) {
+        case (ENOSPC, _), (EDQUOT, _): "free space on that disk, and writing goes on by itself"
+        case (EACCES, _), (EPERM, _), (EROFS, _):
+            "run as the user that owns it, on a disk mounted for writing"
+        case (EMFILE, _), (ENFILE, _): "raise the limit of open files"
+        case (ENOLCK, .lock), (ENOSYS, .lock), (EOPNOTSUPP, .lock):
             "this file system has no locks; choose a directory on a local disk"
-        case EIO: "check the disk's health in the kernel log"
+        case (EIO, _): "check the disk's health in the kernel log"
         default: "check the disk and the directory"
         }
     }

@@ -32,7 +32,7 @@ extension PartitionLog {
         }
         header.baseOffset = endOffset
         header.leaderEpoch = 0
-        if settings.usesAppendTime { unsafe header.setAppendTime(now.milliseconds, body: batch) }
+        if settings.usesAppendTime { unsafe header.setAppendTime(now.milliseconds, batch: batch) }
         try unsafe write(header, batch: batch, now: now)
         producers.recordAppend(header, now: now.milliseconds)
         finishAppend()
@@ -69,7 +69,7 @@ extension PartitionLog {
         let segment = activeSegment
         var headerBytes = BatchHeader.EncodedBytes(repeating: 0)
         do throws(DiskError) {
-            let file = try segment.openFile(with: environment.open)
+            let file = try segment.openFile(with: environment.openSegments)
             var span = headerBytes.mutableSpan
             try unsafe span.withUnsafeMutableBytes { (buffer) throws(DiskError) in
                 unsafe header.write(to: buffer)
@@ -146,10 +146,10 @@ extension PartitionLog {
 
 extension BatchHeader {
     /// Gives all records of the batch the broker's time.
-    mutating func setAppendTime(_ time: Int64, body: UnsafeRawBufferPointer) {
+    mutating func setAppendTime(_ time: Int64, batch: UnsafeRawBufferPointer) {
         attributes |= Self.appendTimeBit
         maxTimestamp = time
-        unsafe updateChecksum(body: UnsafeRawBufferPointer(rebasing: body[Self.size..<totalSize]))
+        unsafe updateChecksum(body: UnsafeRawBufferPointer(rebasing: batch[Self.size..<totalSize]))
     }
 
     /// Computes the checksum over the header's fields and the records.

@@ -83,8 +83,9 @@ extension PartitionLog {
             cleaned: compactionProgress)
     }
 
-    /// Returns the current state if a checkpoint is due. The flusher writes it after the sync.
-    func dueCheckpoint() -> CheckpointFile? {
+    /// Returns the current state if a checkpoint is due, which then is not due any more. The flusher writes it after
+    /// the sync.
+    func takeDueCheckpoint() -> CheckpointFile? {
         guard checkpoints.isDue else { return nil }
         checkpoints.markTaken()
         return CheckpointFile(
@@ -130,10 +131,12 @@ extension PartitionLog {
         guard !checkpoints.isCurrent else { return abandon(reason: "the broker is stopping") }
         do throws(DiskError) {
             let dirtySegments = (flushState.fullSegments + [activeSegment]).filter(\.isDirty)
-            for file in try flushState.filesUnderWay + openFiles(of: dirtySegments) {
+            // The result of a sync under way has not come, so its files are synced once more.
+            let filesUnderWay = flushState.underWay?.request.files ?? []
+            for file in try filesUnderWay + openFiles(of: dirtySegments) {
                 try environment.disk.sync(file)
             }
-            if flushState.isDirectoryDirty || flushState.isUnderWay {
+            if flushState.isDirectoryDirty || flushState.underWay != nil {
                 try environment.disk.syncDirectory(at: directory)
             }
             try environment.disk.replace(checkpointPath, with: checkpoint.encoded())
@@ -148,7 +151,7 @@ extension PartitionLog {
     /// Closes the log and its files without a change on the disk.
     func abandon(reason: String) {
         closedReason = reason
-        for segment in segments { environment.open.close(segment) }
+        for segment in segments { environment.openSegments.close(segment) }
         let waiters = flushState.waiters
         flushState = FlushState()
         for waiter in waiters { waiter.done(waiter.offset <= durableOffset ? nil : .closed(reason)) }

@@ -19,7 +19,7 @@ extension PartitionLog {
             hasDamage
             ? 0
             : compactionProgress.removable(now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
-        guard isDirtyEnough(sources, now: now) || removable > removedBelow else { return nil }
+        guard isDirtyEnough(sources, now: now) || removable > tombstonesRemovedBelow else { return nil }
         return CompactionPlan(
             log: id, incarnation: incarnation, directory: directory,
             sources: sources.map { $0.source(isDamaged: damagedSegments.contains($0.baseOffset)) },
@@ -76,7 +76,7 @@ extension PartitionLog {
         readPositions.removeAll()
         compactionProgress.recordPass(
             upTo: result.cleanedUpTo, at: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
-        removedBelow = max(removedBelow, result.removedBelow)
+        tombstonesRemovedBelow = max(tombstonesRemovedBelow, result.removedBelow)
         producers.abortedTransactions.removeAll { $0.lastOffset < result.removedBelow }
         checkpoints.requestCheckpoint()
         requestFlush()
@@ -122,7 +122,7 @@ extension PartitionLog {
             preconditionFailure("segments stay while they are compacted")
         }
         let range = first..<first + group.sources.count
-        for segment in segments[range] { environment.open.close(segment) }
+        for segment in segments[range] { environment.openSegments.close(segment) }
         try SwapFile.exchange(
             path: group.swapPath, directory: directory, base: group.sources[0].baseOffset,
             others: group.sources.map(\.baseOffset), disk: environment.disk)

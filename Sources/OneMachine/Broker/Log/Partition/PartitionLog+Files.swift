@@ -1,13 +1,13 @@
 extension PartitionLog {
     func openFiles(of segments: [Segment]) throws(DiskError) -> [OpenFile] {
         var files: [OpenFile] = []
-        for segment in segments { files.append(try segment.openFile(with: environment.open)) }
+        for segment in segments { files.append(try segment.openFile(with: environment.openSegments)) }
         return files
     }
 
     func fileSize(of segment: Segment) throws(LogError) -> Int {
         do throws(DiskError) {
-            return try environment.disk.size(of: segment.openFile(with: environment.open))
+            return try environment.disk.size(of: segment.openFile(with: environment.openSegments))
         } catch {
             throw .disk(error)
         }
@@ -19,7 +19,7 @@ extension PartitionLog {
         of segment: Segment, position: Int, offset: Int64, end: Int
     ) throws(LogError) -> SegmentReader {
         do throws(DiskError) {
-            let file = try segment.openFile(with: environment.open)
+            let file = try segment.openFile(with: environment.openSegments)
             return SegmentReader(
                 disk: environment.disk, file: file, position: position, offset: offset, end: end)
         } catch {

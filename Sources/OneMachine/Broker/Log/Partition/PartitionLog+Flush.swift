@@ -9,17 +9,17 @@ struct FlushState {
         var done: (LogError?) -> Void
     }
 
+    /// A sync whose result has not come yet.
+    struct SyncUnderWay {
+        let request: FlushRequest
+        /// Whether it waits for a descriptor. Upkeep submits it again.
+        var isPostponed = false
+    }
+
     /// In order of offset, except for duplicates, which wait for their first copy.
     var waiters: [Waiter] = []
 
-    // The sync under way.
-
-    var isUnderWay = false
-    /// Its files. Closing the log syncs them once more.
-    var filesUnderWay: [OpenFile] = []
-    var requestUnderWay: FlushRequest?
-    /// Whether the request waits for a descriptor. Upkeep submits it again.
-    var isPostponed = false
+    var underWay: SyncUnderWay?
 
     // The data for the next sync, besides the active segment.
 
@@ -43,35 +43,34 @@ extension PartitionLog {
     /// because its result calls this function again.
     func requestFlush() {
         let hasUnsyncedRecords = environment.flushPolicy == .everyAck && durableOffset < endOffset
-        guard !flushState.isUnderWay, closedReason == nil, hasUnsyncedRecords || checkpoints.isDue else {
+        guard flushState.underWay == nil, closedReason == nil, hasUnsyncedRecords || checkpoints.isDue else {
             return
         }
         var dirtySegments = flushState.fullSegments
         if activeSegment.isDirty { dirtySegments.append(activeSegment) }
+        let files: [OpenFile]
         do throws(DiskError) {
-            flushState.filesUnderWay = try openFiles(of: dirtySegments)
+            files = try openFiles(of: dirtySegments)
         } catch {
             // Only with `--flush os`, where a segment with new bytes may be closed: nothing waits for it.
             handleCheckpointOutcome(.failed(error))
             return
         }
         let request = FlushRequest(
-            log: id, files: flushState.filesUnderWay,
-            directory: flushState.isDirectoryDirty ? directory : nil,
-            endOffset: endOffset, checkpoint: dueCheckpoint())
+            log: id, files: files, directory: flushState.isDirectoryDirty ? directory : nil,
+            endOffset: endOffset, checkpoint: takeDueCheckpoint())
         for segment in dirtySegments { segment.isDirty = false }
         flushState.fullSegments.removeAll(keepingCapacity: true)
         flushState.isDirectoryDirty = false
-        flushState.isUnderWay = true
-        flushState.requestUnderWay = request
+        flushState.underWay = FlushState.SyncUnderWay(request: request)
         environment.flusher.submit(request)
     }
 
     /// Submits the request that had to wait for a descriptor.
     func retryFlush() {
-        guard flushState.isPostponed, let request = flushState.requestUnderWay else { return }
-        flushState.isPostponed = false
-        environment.flusher.submit(request)
+        guard let sync = flushState.underWay, sync.isPostponed else { return }
+        flushState.underWay?.isPostponed = false
+        environment.flusher.submit(sync.request)
     }
 
     /// Keeps a request for later, because the process had no descriptor left to open the directory. Its
@@ -79,8 +78,8 @@ extension PartitionLog {
     private func postponeFlush(after error: DiskError) {
         environment.counters.diskFailures.add()
         logAppendFailure(error)
-        environment.open.closeSegments()
-        flushState.isPostponed = true
+        environment.openSegments.closeSegments()
+        flushState.underWay?.isPostponed = true
     }
 
     /// Handles the result of the sync that was under way.
@@ -88,9 +87,7 @@ extension PartitionLog {
         if closedReason == nil, let error = result.error, error.isOutOfDescriptors {
             return postponeFlush(after: error)
         }
-        flushState.isUnderWay = false
-        flushState.requestUnderWay = nil
-        flushState.filesUnderWay.removeAll(keepingCapacity: true)
+        flushState.underWay = nil
         guard closedReason == nil else { return }
         if let error = result.error { return handleFlushFailure(error) }
         handleCheckpointOutcome(result.checkpoint)
@@ -124,7 +121,7 @@ extension PartitionLog {
             .field("error", error.description))
         let waiters = flushState.waiters
         flushState.waiters = []
-        environment.open.closeSegments()
+        environment.openSegments.closeSegments()
         do throws(LogError) {
             try reopen(cuttingTo: environment.flushPolicy == .everyAck ? durableOffset : nil)
         } catch {

@@ -118,7 +118,7 @@ extension PartitionLog {
     ) throws(LogError) -> BatchScan {
         var scan = BatchScan(nextOffset: start.offset, limit: endOfRead, recordsMax: recordsMax)
         do throws(DiskError) {
-            let file = try segment.openFile(with: environment.open)
+            let file = try segment.openFile(with: environment.openSegments)
             let length = min(bytesMax, segment.size - start.position)
             try unsafe writer.append(upTo: length) { (buffer) throws(DiskError) in
                 let count = try unsafe environment.disk.read(file, at: start.position, into: buffer)
@@ -197,7 +197,7 @@ extension PartitionLog {
         var headerBytes = BatchHeader.EncodedBytes(repeating: 0)
         var span = headerBytes.mutableSpan
         do throws(DiskError) {
-            let file = try segment.openFile(with: environment.open)
+            let file = try segment.openFile(with: environment.openSegments)
             return try unsafe span.withUnsafeMutableBytes { (buffer) throws(DiskError) in
                 _ = try unsafe environment.disk.read(file, at: position, into: buffer)
                 return unsafe BatchHeader(parsing: UnsafeRawBufferPointer(buffer))

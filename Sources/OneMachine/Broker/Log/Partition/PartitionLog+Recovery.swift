@@ -38,7 +38,7 @@ extension PartitionLog {
 
     /// Forgets the state in memory and opens the log again, without the records from `offset` on.
     func reopen(cuttingTo offset: Int64?) throws(LogError) {
-        for segment in segments { environment.open.close(segment) }
+        for segment in segments { environment.openSegments.close(segment) }
         segments = []
         incarnation += 1
         producers = Producers()
@@ -61,7 +61,7 @@ extension PartitionLog {
         do throws(DiskError) {
             for segment in segments
             where segment.endOffset > max(segment.baseOffset, checkpoint?.nextOffset ?? 0) {
-                try environment.disk.sync(segment.openFile(with: environment.open))
+                try environment.disk.sync(segment.openFile(with: environment.openSegments))
             }
             try environment.disk.syncDirectory(at: directory)
         } catch {
@@ -81,14 +81,14 @@ extension PartitionLog {
         segments.sort { $0.baseOffset < $1.baseOffset }
         // Only the newest segment may be empty. Another empty one is left from a failed roll.
         for segment in segments.dropLast() where try isEmpty(segment) {
-            environment.open.close(segment)
+            environment.openSegments.close(segment)
             try environment.disk.removeFile(at: segment.path)
             segments.removeAll { $0 === segment }
         }
     }
 
     private func isEmpty(_ segment: Segment) throws(DiskError) -> Bool {
-        try environment.disk.size(of: segment.openFile(with: environment.open)) == 0
+        try environment.disk.size(of: segment.openFile(with: environment.openSegments)) == 0
     }
 
     /// Returns the checkpoint in the file, or nil if the file is missing or damaged.
@@ -184,7 +184,7 @@ extension PartitionLog {
     private func setAsideSegments(after index: Int) throws(LogError) {
         do throws(DiskError) {
             for segment in segments[(index + 1)...].reversed() {
-                environment.open.close(segment)
+                environment.openSegments.close(segment)
                 let newPath = SetAsideFile.cut.path(
                     for: segment, among: try environment.disk.names(in: directory))
                 try environment.disk.rename(segment.path, to: newPath)
@@ -203,9 +203,9 @@ extension PartitionLog {
     private func activateLastSegment() throws(LogError) {
         _ = try index(of: activeSegment)
         activeSegment.isActive = true
-        environment.open.close(activeSegment)
+        environment.openSegments.close(activeSegment)
         do throws(DiskError) {
-            _ = try activeSegment.openFile(with: environment.open)
+            _ = try activeSegment.openFile(with: environment.openSegments)
         } catch {
             throw .disk(error)
         }

@@ -25,10 +25,17 @@ extension PartitionLog {
         let source = CompactionPlan.Source(
             path: segment.path, baseOffset: segment.baseOffset, endOffset: segment.endOffset,
             size: segment.size, isDamaged: true)
+        var writer: SegmentWriter
         do throws(DiskError) {
-            var writer = try SegmentWriter(
+            writer = try SegmentWriter(
                 disk: disk, path: cleanedPath, directory: directory, baseOffset: segment.baseOffset)
-            try copySoundBatches(from: &reader, to: &writer)
+        } catch {
+            throw .disk(error)
+        }
+        while try unsafe reader.nextSkippingDamage({ (header, batch) throws(LogError) in
+            try unsafe Self.copy(header, batch: batch, to: &writer)
+        }) != nil {}
+        do throws(DiskError) {
             let summary = try writer.finish(at: segment.endOffset)
             let setAsidePath = SetAsideFile.damaged.path(for: segment, among: try disk.names(in: directory))
             try disk.link(segment.path, to: setAsidePath)
@@ -41,19 +48,6 @@ extension PartitionLog {
             throw .disk(error)
         }
         readPositions.removeAll()
-    }
-
-    private func copySoundBatches(
-        from reader: inout SegmentReader, to writer: inout SegmentWriter
-    ) throws(DiskError) {
-        do throws(LogError) {
-            while try unsafe reader.nextSkippingDamage({ (header, batch) throws(LogError) in
-                try unsafe Self.copy(header, batch: batch, to: &writer)
-            }) != nil {}
-        } catch {
-            guard case .disk(let error) = error else { return }
-            throw error
-        }
     }
 
     private static func copy(

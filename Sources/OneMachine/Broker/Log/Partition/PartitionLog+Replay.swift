@@ -37,12 +37,11 @@ extension PartitionLog {
     {
         do throws(LogError) {
             while cutOffset.map({ reader.offset < $0 }) ?? true {
-                let isBatch = try unsafe reader.next { (header, bytes) throws(LogError) in
+                let batch: Void? = try unsafe reader.next { (header, bytes) throws(LogError) in
                     try unsafe replay(header, batch: bytes)
                     segment.recordAppend(header, now: arrivalTime(of: header, now: recoveredAt))
-                    return true
                 }
-                if isBatch == nil { return true }
+                if batch == nil { return true }
             }
         } catch {
             guard case .damaged = error else { throw error }

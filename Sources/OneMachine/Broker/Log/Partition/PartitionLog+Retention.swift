@@ -46,7 +46,7 @@ extension PartitionLog {
     /// Counts the oldest segments without which the log still has its full size.
     private func countSurplus() -> Int {
         guard settings.retentionBytes >= 0 else { return 0 }
-        var remainingBytes = size
+        var remainingBytes = byteCount
         return segments.dropLast().prefix { segment in
             remainingBytes -= segment.size
             return remainingBytes >= settings.retentionBytes && segment.endOffset <= lastStableOffset
@@ -63,7 +63,7 @@ extension PartitionLog {
         do throws(DiskError) {
             while dropped < count {
                 let segment = segments[0]
-                environment.open.close(segment)
+                environment.openSegments.close(segment)
                 if let path = try retireFile(of: segment) { retiredPaths.append(path) }
                 segments.removeFirst()
                 flushState.fullSegments.removeAll { $0 === segment }

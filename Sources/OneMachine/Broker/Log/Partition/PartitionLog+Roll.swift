@@ -18,7 +18,7 @@ extension PartitionLog {
         let old = activeSegment
         let next = Segment(baseOffset: endOffset, directory: directory)
         do throws(DiskError) {
-            try environment.open.withDescriptor { () throws(DiskError) in
+            try environment.openSegments.withDescriptor { () throws(DiskError) in
                 // Without its summary the old segment would be read through at the next start.
                 if let index = old.index {
                     let summary = SegmentSummary(old, index: index)
@@ -30,7 +30,7 @@ extension PartitionLog {
             environment.counters.diskFailures.add()
             logAppendFailure(error)
             // The old segment continues to grow, so an empty file within its range must not stay.
-            environment.open.close(next)
+            environment.openSegments.close(next)
             try? environment.disk.removeFile(at: next.path)
             throw .disk(error)
         }
@@ -49,8 +49,8 @@ extension PartitionLog {
         segment.isActive = true
         segment.index = SegmentIndex()
         segment.file = file
-        environment.open.markUsed(segment)
-        environment.open.register(segment)
+        environment.openSegments.markUsed(segment)
+        environment.openSegments.register(segment)
         flushState.isDirectoryDirty = true
     }
 }

@@ -3,11 +3,11 @@ internal import Telemetry
 extension PartitionLog {
     /// Returns the segment's index. If it is not in memory, it is read from the summary or made again.
     func index(of segment: Segment) throws(LogError) -> SegmentIndex {
-        environment.open.markUsed(segment)
+        environment.openSegments.markUsed(segment)
         if let index = segment.index { return index }
         do throws(DiskError) {
-            _ = try segment.openFile(with: environment.open)
-            let bytes = try environment.open.withDescriptor { () throws(DiskError) in
+            _ = try segment.openFile(with: environment.openSegments)
+            let bytes = try environment.openSegments.withDescriptor { () throws(DiskError) in
                 try environment.disk.contents(of: segment.indexPath)
             }
             if let bytes, let summary = SegmentSummary(decoding: bytes), summary.size == segment.size {
@@ -52,15 +52,14 @@ extension PartitionLog {
         while !isAtEnd {
             do throws(LogError) {
                 let position = reader.position
-                let isBatch = try unsafe reader.next { (header, _) throws(LogError) in
+                let batch: Void? = try unsafe reader.next { (header, _) throws(LogError) in
                     index.add(
                         relativeOffset: header.baseOffset - segment.baseOffset, position: position,
                         maxTimestampBefore: maxTimestamp)
                     maxTimestamp = max(maxTimestamp, header.maxTimestamp)
                     firstAppendedAt = firstAppendedAt ?? arrivalTime(of: header, now: now)
-                    return true
                 }
-                isAtEnd = isBatch == nil
+                isAtEnd = batch == nil
             } catch {
                 guard case .damaged(_, let offset) = error else { throw error }
                 _ = reportDamage(at: offset, in: segment)

@@ -33,12 +33,11 @@ extension PartitionLog {
         var match: TimedOffset?
         do throws(LogError) {
             while match == nil {
-                let isBatch = try unsafe reader.next { (header, bytes) throws(LogError) in
-                    guard header.maxTimestamp >= time, !header.isControl else { return true }
+                let batch: Void? = try unsafe reader.next { (header, bytes) throws(LogError) in
+                    guard header.maxTimestamp >= time, !header.isControl else { return }
                     match = try unsafe header.first(atOrAfter: time, from: firstReadable, in: bytes)
-                    return true
                 }
-                if isBatch == nil { return nil }
+                if batch == nil { return nil }
             }
         } catch {
             if case .damaged(_, let offset) = error { throw reportDamage(at: offset, in: segment) }

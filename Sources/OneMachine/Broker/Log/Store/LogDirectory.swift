@@ -15,14 +15,16 @@ struct LogDirectory: Hashable, Comparable {
         self.serial = serial
     }
 
-    /// Returns nil if the name is not one that the broker gives.
+    /// Returns nil if the name is not one that the broker gives. So partition and serial have a successor.
     init?(name: String) {
         guard let dot = name.lastIndex(of: "."), let serial = Int64(name[name.index(after: dot)...]),
             let hyphen = name[..<dot].lastIndex(of: "-"),
             let partition = Int32(name[name.index(after: hyphen)..<dot])
         else { return nil }
         self.init(topic: String(name[..<hyphen]), partition: partition, serial: serial)
-        guard self.name == name, Topic.isValidName(topic), partition >= 0, serial >= 0 else { return nil }
+        guard self.name == name, Topic.isValidName(topic), (0..<TopicStore.partitionsMax).contains(partition),
+            (0..<Int64.max).contains(serial)
+        else { return nil }
     }
 
     static func < (left: LogDirectory, right: LogDirectory) -> Bool {

@@ -20,7 +20,7 @@ extension TopicStore {
         saveUnsavedCatalog()
         if now.isDue(nextSweep, within: Self.sweepMilliseconds) {
             nextSweep = now.milliseconds + Self.sweepMilliseconds
-            environment.open.sweep()
+            environment.openSegments.sweep()
         }
         for log in logs.values {
             let paths = log.applyRetention(now: now)

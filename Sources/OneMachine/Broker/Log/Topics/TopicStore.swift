@@ -58,7 +58,7 @@ package final class TopicStore {
             directoryIdentity: directoryIdentity ?? lock.directoryIdentity, flush: flush)
         copies = CatalogCopies(in: path, disk: disk)
         environment = LogEnvironment(
-            disk: disk, open: OpenSegments(disk: disk, limit: openSegmentsMax, flush: flush),
+            disk: disk, openSegments: OpenSegments(disk: disk, limit: openSegmentsMax, flush: flush),
             flusher: Flusher(disk: disk, syncSeconds: counters.syncSeconds, wake: wake),
             flushPolicy: flush,
             machineStayedUp: bootNote.stayedUp(since: earlierNote),

@@ -4,7 +4,7 @@ enum ApiVersions {
     /// Writes the table. A client with a newer version of ApiVersions gets it in version 0, with the error
     /// UNSUPPORTED_VERSION, so that it can ask again.
     static func writeResponse(to writer: inout WireWriter, version: Int16, error: ErrorCode = .none) {
-        writer.flexible = APIKey.apiVersions.versions.isFlexible(version)
+        writer.encoding = APIKey.apiVersions.versions.encoding(of: version)
         writer.error(error)
         writer.array(APIKey.allCases) { writer, api in
             writer.int16(api.rawValue)

@@ -1,6 +1,4 @@
 /// The request for the end of a leader's epoch. The broker has only one epoch, which ends at the end of the log.
-///
-/// Reader and writer know the version, so tags and the throttle time are skipped where the version has none.
 struct OffsetForLeaderEpochRequest {
     struct Partition {
         var index: Int32

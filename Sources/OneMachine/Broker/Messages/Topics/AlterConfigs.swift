@@ -16,7 +16,12 @@ struct AlterConfigsRequest {
         var value: String?
     }
 
-    var resources: [(resource: ConfigResource, changes: [Change])]
+    struct ResourceChanges {
+        var resource: ConfigResource
+        var changes: [Change]
+    }
+
+    var resources: [ResourceChanges]
     var validateOnly: Bool
 
     init(from reader: inout WireReader, incremental: Bool) throws(WireError) {
@@ -30,7 +35,7 @@ struct AlterConfigsRequest {
                 return change
             }
             try reader.skipTags()
-            return (resource, changes)
+            return ResourceChanges(resource: resource, changes: changes)
         }
         validateOnly = try reader.bool()
         try reader.skipTags()

@@ -3,6 +3,12 @@ struct CreateTopicsRequest {
     /// The number of partitions, or of replicas, that stands for the broker's default.
     static let brokerDefault: Int32 = -1
 
+    struct Setting {
+        var name: String
+        /// Nil for the default.
+        var value: String?
+    }
+
     struct Topic {
         var name: String
         /// Number of partitions, or the broker's default.
@@ -11,7 +17,7 @@ struct CreateTopicsRequest {
         var replication: Int16
         /// Number of partitions whose brokers the client chose.
         var assignments: Int
-        var settings: [(name: String, value: String?)]
+        var settings: [Setting]
     }
 
     var topics: [Topic]
@@ -30,7 +36,7 @@ struct CreateTopicsRequest {
                 return partition
             }
             let settings = try reader.array { (reader) throws(WireError) in
-                let setting = (name: try reader.string(), value: try reader.nullableString())
+                let setting = Setting(name: try reader.string(), value: try reader.nullableString())
                 try reader.skipTags()
                 return setting
             }

@@ -10,17 +10,22 @@ struct ConfigResource: Hashable {
 
 /// The request for settings.
 struct DescribeConfigsRequest {
-    /// Without names, the request is for all settings.
-    var resources: [(resource: ConfigResource, names: [String]?)]
+    struct Query {
+        var resource: ConfigResource
+        /// The names of the settings. Nil for all.
+        var names: [String]?
+    }
+
+    var queries: [Query]
     /// Whether the client asks for other settings from which a value could come.
     var wantsSynonyms: Bool
 
     init(from reader: inout WireReader, version: Int16) throws(WireError) {
-        resources = try reader.array { (reader) throws(WireError) in
+        queries = try reader.array { (reader) throws(WireError) in
             let resource = ConfigResource(kind: try reader.int8(), name: try reader.string())
             let names = try reader.nullableArray { (reader) throws(WireError) in try reader.string() }
             try reader.skipTags()
-            return (resource, names)
+            return Query(resource: resource, names: names)
         }
         wantsSynonyms = try reader.bool()
         if version >= 3 { _ = try reader.bool() }  // include_documentation

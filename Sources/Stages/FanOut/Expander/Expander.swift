@@ -95,7 +95,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         if !walk.expansion.isDryRun { try note(next, of: walk.expansion, under: name) }
         if let next {
             walk.expansion.cursor = next.bytes
-            output.addContinuation(of: walk.expansion, lane: lane)
+            output.addContinuation(of: walk.expansion)
         } else {
             close(walk.expansion)
         }

@@ -81,7 +81,7 @@ import Topics
         // the cancel is planned before the walk reaches that row. On a very busy machine it may not be; then
         // this tests the simple case.
         try bed.writeGroups(
-            (0..<20 * GroupScan.rowsMax).map { number in
+            (0..<20 * ViewScan.rowsMax).map { number in
                 var row = GroupRow()
                 row.lastSendAt = WallTime.now().milliseconds
                 row.version = 5

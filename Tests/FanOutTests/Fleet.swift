@@ -175,7 +175,7 @@ final class LaneOwner {
     private func outcome(_ committed: (registry: Int, arrivals: Int, walks: Int)) -> Outcome {
         var outcome = Outcome(committed: committed, starts: expander.table.written)
         let output = expander.outputCopy
-        outcome.walks = output.continuations.map { $0.expansion.encoded() }
+        outcome.walks = output.continuations.map { $0.encoded() }
         outcome.progress = output.progress
         outcome.subscriptions = output.subscriptions
         outcome.sheets = output.sheets.count
@@ -223,7 +223,7 @@ private struct OutputCopy {
     var bodies: [[UInt8]]
     var heads: [JobOutput.Head]
     var sheets: [JobOutput.Sheet]
-    var continuations: [JobOutput.Continuation]
+    var continuations: [Expansion]
     var progress: [ProgressRecord]
     var subscriptions: [Subscription]
 }

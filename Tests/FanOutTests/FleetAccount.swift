@@ -16,6 +16,9 @@ struct FleetAccount {
     private var separateGenerations: Set<String> = []
     /// Per send to named activities: the users who had one of them in their lane when the send arrived.
     private var reached: [String: Set<String>] = [:]
+    /// Per send to named activities: the activities that their lane did not know when the send arrived. It reaches each of
+    /// them alone, with its token.
+    private var kept: [String: Set<String>] = [:]
     /// Per start of one user: the number of the user's events when it was planned.
     private var eventCountAtStart: [String: Int] = [:]
     /// Per group or private group: the number of the newest send that gave all its phones a state.
@@ -47,17 +50,21 @@ struct FleetAccount {
         return truth.states(since: before.sentStates.count, without: cancelled)
     }
 
-    /// Returns the truth of a user in a group, or nil without events.
-    func truth(_ group: String, _ user: String) -> Truth? {
-        let truth = truth(group, user, upTo: nil)
+    /// Returns the truth of a user in a group, or of one activity of the user. Nil without events.
+    func truth(_ group: String, _ user: String, activity: String? = nil) -> Truth? {
+        let truth = truth(group, user, activity: activity, upTo: nil)
         return truth.isKnown ? truth : nil
     }
 
-    private func truth(_ group: String, _ user: String, upTo count: Int?) -> Truth {
+    private func truth(_ group: String, _ user: String, activity: String? = nil, upTo count: Int?) -> Truth {
         let events = events["\(group)/\(user)"] ?? []
         var truth = Truth()
         for event in events.prefix(count ?? events.count) {
-            if event.namesActivities, reached[event.send]?.contains(user) != true { continue }
+            if event.namesActivities, reached[event.send]?.contains(user) != true,
+                activity.map({ kept[event.send]?.contains($0) != true }) ?? true
+            {
+                continue
+            }
             truth.apply(event)
         }
         return truth
@@ -148,6 +155,11 @@ struct FleetAccount {
     /// Notes that a send to named activities has arrived at a lane and found these users' activities there.
     mutating func reach(_ users: Set<String>, by send: String) {
         reached[send, default: []].formUnion(users)
+    }
+
+    /// Notes that a send to named activities has arrived at the lane of these activities, which did not know them.
+    mutating func keep(_ activities: Set<String>, by send: String) {
+        kept[send, default: []].formUnion(activities)
     }
 
     func isCancelled(_ send: String) -> Bool { cancelled.contains(send) }

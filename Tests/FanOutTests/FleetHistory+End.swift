@@ -67,7 +67,9 @@ extension FleetHistory {
         for phone in phones {
             try checkStarts(of: phone)
             for activity in phone.activities {
-                guard let truth = account.truth(activity.group, phone.user) else { continue }
+                guard let truth = account.truth(activity.group, phone.user, activity: activity.id) else {
+                    continue
+                }
                 if activity.hasEnded { continue }
                 let name = "\(activity.id) of \(phone.user) in \(activity.group)"
                 if truth.hasEnded { throw Violation(description: "\(name) did not get its END") }

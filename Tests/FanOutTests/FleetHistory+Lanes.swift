@@ -72,16 +72,21 @@ extension FleetHistory {
                     present[record.key] = try record.value.map { try TokenRow.decode($0, with: JSONReader()) }
                 }
             }
-            var reached: Set<String> = []
-            for phone in phones {
+            var (reached, kept): (Set<String>, Set<String>) = ([], [])
+            for phone in phones where self.lane(of: phone.user) == lane {
                 for activity in phone.activities where names.contains(activity.id) {
-                    guard let row = present[key(phone, .update(activity: activity.id))] else { continue }
+                    let row = present[key(phone, .update(activity: activity.id))]
                     let activityKey = ScopeKey(app: "shop", activity: activity.id)
                     let joined = try rows?.scope(for: activityKey.bytes)?.joinedGroup?.group
-                    if row.group ?? joined == group { reached.insert(phone.user) }
+                    if let row, row.group ?? joined == group {
+                        reached.insert(phone.user)
+                    } else {
+                        kept.insert(activity.id)
+                    }
                 }
             }
             account.reach(reached, by: expansion.send)
+            account.keep(kept, by: expansion.send)
         }
     }
 

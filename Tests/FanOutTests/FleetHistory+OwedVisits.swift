@@ -26,11 +26,11 @@ extension FleetHistory {
         else { return }
         let laneNumbers = Set(part.lanes.lanes(of: lanes))
         for phone in phones where laneNumbers.contains(lane(of: phone.user)) {
-            let truth = account.truth(group, phone.user)
-            if truth?.hasEnded ?? false { continue }
             let topic = topics[lane(of: phone.user)]
             for activity in phone.activities
             where activity.group == group && activity.reportsGroup && activity.token != nil {
+                let truth = account.truth(group, phone.user, activity: activity.id)
+                if truth?.hasEnded ?? false { continue }
                 let key = key(phone, .update(activity: activity.id))
                 guard topic.registry[..<topic.committed.registry].contains(where: { $0.key == key }) else {
                     continue
@@ -50,7 +50,7 @@ extension FleetHistory {
 
     func checkOwedVisits() throws {
         for visit in owedVisits where !account.isCancelled(visit.send) {
-            let truth = account.truth(visit.group, visit.user)
+            let truth = account.truth(visit.group, visit.user, activity: visit.activity)
             if let truth, truth.endCount == visit.endCount {
                 throw Violation(description: "\(visit.send) did not reach \(visit.activity) of \(visit.user)")
             }

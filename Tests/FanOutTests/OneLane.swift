@@ -76,9 +76,10 @@ final class OneLane {
         commit(try owner.subscribe(to: groups, on: topic, now: now))
     }
 
-    func unregister(_ installation: String, _ entry: RegistryKey.Entry) throws {
+    func unregister(_ installation: String, user: String? = nil, _ entry: RegistryKey.Entry) throws {
         let key = RegistryKey(
-            app: "shop", recipient: .installation(installation), installation: installation, entry: entry)
+            app: "shop", recipient: user.map(Recipient.user) ?? .installation(installation),
+            installation: installation, entry: entry)
         topic.registry.append(VirtualLane.Record(key: key.bytes, value: nil))
         try run()
     }

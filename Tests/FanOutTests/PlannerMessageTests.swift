@@ -14,7 +14,7 @@ import Topics
         let metrics = Metrics()
         // The count of the queue includes events of the client, such as a failed connection.
         let eventsMax = 100
-        let queueNotesMax = GroupScan.rowsMax + eventsMax
+        let queueNotesMax = ViewScan.rowsMax + eventsMax
         let writer = try PlannerMessageWriter(
             kafka: KafkaSettings(brokers: ["127.0.0.1:1"]), layout: TopicLayout(), log: .silent,
             metrics: metrics, queueNotesMax: queueNotesMax)

@@ -140,13 +140,14 @@ struct StartingAgainTests {
         #expect(lane.takeStates() == ["5"])
     }
 
-    @Test(arguments: [(11, ["2"]), (13, [])] as [(Int, [String])])
-    func `a group that is started again costs no second push when no earlier activity can live`(
-        hoursAfterEnd: Int, states: [String]
+    @Test(arguments: [(11, false, ["2"]), (11, true, []), (13, false, [])] as [(Int, Bool, [String])])
+    func `a group that is started again costs no second push when no earlier activity can come`(
+        hoursAfterEnd: Int, hasReported: Bool, states: [String]
     ) throws {
         let lane = try OneLane()
         try lane.reportToken(of: "p", user: "ann", .start(type: "Match"))
         try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
+        if hasReported { try lane.reportToken(of: "p", user: "ann", .update(activity: "old")) }
         try lane.expand(makeExpansion(.end, generation: 1, version: 5, send: "end"))
         let start = Int64(hoursAfterEnd) * 3600 + 5
         lane.now = (dawn + start) * 1000
@@ -157,5 +158,23 @@ struct StartingAgainTests {
         #expect(lane.takeStates() == ["2"])
         try lane.reportToken(of: "p", user: "ann", .update(activity: "new"))
         #expect(lane.takeStates() == states)
+    }
+
+    @Test func `an installation with more activities than starts gets the state on all of them`() throws {
+        let lane = try OneLane()
+        try lane.reportToken(of: "p", user: "ann", .start(type: "Match"))
+        try lane.expand(makeExpansion(.start, generation: 1, version: 1, state: 1))
+        // Its app has begun this one. The started activity reports only after the END and the next start.
+        try lane.reportToken(of: "p", user: "ann", .update(activity: "own"))
+        try lane.expand(makeExpansion(.end, generation: 1, version: 5, send: "end"))
+        try lane.unregister("p", user: "ann", .update(activity: "own"))
+        try lane.expand(makeExpansion(.start, generation: 8, version: 8, state: 2, send: "again"))
+        _ = lane.takeJobs()
+        try lane.reportToken(of: "p", user: "ann", .update(activity: "old"))
+        #expect(lane.takeStates().isEmpty)
+        try lane.reportToken(of: "p", user: "ann", .update(activity: "new"))
+        let jobs = lane.takeJobs()
+        #expect(jobs.map(\.entry).sorted() == ["update:new", "update:old"])
+        #expect(jobs.allSatisfy { Push($0.body).state == "2" })
     }
 }

@@ -31,8 +31,7 @@ struct UpgradeTests {
         #expect(rows.rows[match]?.newestState?.send == "u1")
         let update = try planner.plan(makeSend(.update, id: "u2", state: 2), at: 10, in: &rows)
         #expect(update.expansions.map(\.lanes) == [.every])
-        // A lane asked for the state of a group with this record of `sends.timed`.
-        let question = #"{"v":1,"enquiry":2,"app":"shop","group":"match"}"#
+        let question = #"{"v":1,"subscribes":2,"app":"shop","group":"match"}"#
         let request = try SendRequest.decode(Array(question.utf8), with: reader)
         let answer = try planner.plan(request, stamp: (dawn + 11) * 1000, app: nil, in: &rows)
         #expect(answer.expansions.map(\.lanes) == [.only(LaneSet([2]))])
@@ -54,7 +53,7 @@ struct UpgradeTests {
             """
         let open =
             #"{"v":1,"generation":\#(dawn),"version":\#(dawn + 5),"newest":\#(state),"hasStarts":true,"at":\#(dawn)000}"#
-        let quiet = #"{"v":1,"generation":0,"version":0,"mayLackUpdates":true,"at":\#(dawn)000}"#
+        let quiet = #"{"v":1,"generation":0,"version":0,"subscription":"missing","at":\#(dawn)000}"#
         let lane = try OneLane(starts: [(match, open), (ScopeKey(app: "shop", group: "quiet"), quiet)])
         try lane.reportToken(of: "p1", .update(activity: "a1"))
         #expect(lane.subscriptions.isEmpty, "every lane gets the sends to this group")

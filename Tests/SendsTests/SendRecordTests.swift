@@ -293,10 +293,9 @@ private func makeHeldSend() -> Send {
     scope.timestampVersion = 8
     scope.generationTimestamp = 9
     #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
-    scope.subscription = .missing
-    let earlier = String(decoding: scope.encoded(), as: UTF8.self)
-        .replacing(#""subscription":"missing""#, with: #""mayLackUpdates":true"#)
-    #expect(try LaneScope.decode(Array(earlier.utf8), with: reader) == scope)
+    scope.endedActivities = ["a1", "a2"]
+    scope.endedGenerations = [.init(generation: 3, endVersion: 5), .init(generation: 6, endVersion: 7)]
+    #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
     scope.newestState = state(7)
     scope.newestState?.isConflatable = false
     scope.version = 7

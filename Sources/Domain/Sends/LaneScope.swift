@@ -11,6 +11,23 @@ package struct LaneScope: JSONRecord, Hashable {
     /// day, so a forgotten one is older than every job of its send.
     package static let cancelledSendsMax = SupersededVersions.cancelledSendsMax
 
+    /// A generation that an END has closed.
+    package struct EndedGeneration: Sendable, Hashable {
+        package var generation: Int64
+        package var endVersion: Int64
+
+        package init(generation: Int64, endVersion: Int64) {
+            self.generation = generation
+            self.endVersion = endVersion
+        }
+    }
+
+    /// The maximum number of `endedGenerations`. With as many of them, earlier ones may be missing.
+    package static let endedGenerationsMax = 8
+
+    /// The maximum number of activities in `endedActivities`.
+    package static let endedActivitiesMax = 10
+
     /// The position of the newest whole-group send in the lane. There is no walk once the send is done.
     package struct Walk: Sendable, Hashable {
         package var version: Int64
@@ -47,13 +64,18 @@ package struct LaneScope: JSONRecord, Hashable {
     package var updateVersion: Int64 = 0
     /// The version of the newest END, or 0 if there was none.
     package var endVersion: Int64 = 0
+    /// The generations that have ended and whose activities may still live, in their order.
+    package var endedGenerations: [EndedGeneration] = []
     package var newestState: ScopeState?
     /// For a recipient of a shared group: the state that `newestState` replaced. A cancel of the newest update restores
     /// it, because the planner does not know the states of recipients in a list.
     package var replacedState: ScopeState?
     package var walk: Walk?
-    /// For a whole group: whether recipients of the lane have separate rows.
+    /// For a whole group: whether recipients of the lane, or activities that sends have named, have separate rows.
     package var hasRecipientRows = false
+    /// For a recipient: activities that an END by their ids has ended, although the lane did not know them when it read
+    /// that END. The newest are kept.
+    package var endedActivities: [String] = []
     /// For a whole group: whether the planner knows that this lane has members.
     package var subscription = SubscriptionState.answered
     /// Whether the ledger contains starts of this scope.
@@ -75,6 +97,10 @@ package struct LaneScope: JSONRecord, Hashable {
         writer.field("generationTimestamp", generationTimestamp)
         writer.field("updated", updateVersion == version ? nil : updateVersion)
         writer.field("endedAt", endVersion == 0 ? nil : endVersion)
+        writer.objects("endedGenerations", unlessEmpty: endedGenerations) { ended, writer in
+            writer.field("generation", ended.generation)
+            writer.field("endedAt", ended.endVersion)
+        }
         writer.field("newest", newestState)
         writer.field("replaced", replacedState)
         if let walk {
@@ -85,6 +111,7 @@ package struct LaneScope: JSONRecord, Hashable {
             writer.endObject()
         }
         writer.field("hasRecipients", hasRecipientRows ? true : nil)
+        writer.field("endedActivities", endedActivities.isEmpty ? nil : endedActivities)
         writer.field("subscription", subscription == .answered ? nil : subscription.rawValue)
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelledSends.isEmpty ? nil : cancelledSends)
@@ -105,17 +132,18 @@ package struct LaneScope: JSONRecord, Hashable {
         generationTimestamp = record["generationTimestamp"].optional?.seconds() ?? generation
         updateVersion = record["updated"].optional?.version() ?? version
         endVersion = record["endedAt"].optional?.version() ?? 0
+        endedGenerations = record["endedGenerations"].objects(countMax: Self.endedGenerationsMax) { object in
+            EndedGeneration(
+                generation: object["generation"].version(), endVersion: object["endedAt"].version())
+        }
         newestState = record["newest"].optional?.scopeState()
         replacedState = record["replaced"].optional?.scopeState()
         if let walk = record["walk"].optional?.object() {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
         hasRecipientRows = record["hasRecipients"].optional?.bool() ?? false
-        // An earlier version wrote only this field, for a lane that may have missed updates.
-        let mayMissUpdates = record["mayLackUpdates"].optional?.bool() ?? false
-        subscription =
-            record["subscription"].optional?.choice(of: SubscriptionState.self)
-            ?? (mayMissUpdates ? .missing : .answered)
+        endedActivities = record["endedActivities"].optional?.names(countMax: Self.endedActivitiesMax) ?? []
+        subscription = record["subscription"].optional?.choice(of: SubscriptionState.self) ?? .answered
         hasStarts = record["hasStarts"].optional?.bool() ?? false
         cancelledSends = record["cancelled"].optional?.names(countMax: Self.cancelledSendsMax) ?? []
         joinedGroup = record["joined"].optional?.object().scopeKey()

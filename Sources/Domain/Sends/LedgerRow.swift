@@ -8,6 +8,14 @@ internal import RecordFormat
 package struct LedgerRow: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
+    /// Whether the started activity has reported its token.
+    package enum Report: String, Sendable, CaseIterable {
+        case awaited
+        case arrived
+        /// The installation was started more than once in this generation, so one report is not enough.
+        case ambiguous
+    }
+
     /// The version of the newest state that the start carried.
     package var version: Int64
     /// The time of the start, in milliseconds since 1970.
@@ -17,6 +25,7 @@ package struct LedgerRow: JSONRecord, Hashable {
     /// The version of the safety END, which Flotilla sends before the system ends the activity itself. 0 if it
     /// sent none.
     package var safetyEndVersion: Int64 = 0
+    package var report = Report.awaited
 
     package init(version: Int64, startedAt: Int64, type: String) {
         self.version = version
@@ -29,6 +38,7 @@ package struct LedgerRow: JSONRecord, Hashable {
         writer.field("at", startedAt)
         writer.field("type", type)
         writer.field("endedAt", safetyEndVersion == 0 ? nil : safetyEndVersion)
+        writer.field("report", report == .awaited ? nil : report.rawValue)
     }
 
     package init(from record: JSONObject) {
@@ -36,5 +46,6 @@ package struct LedgerRow: JSONRecord, Hashable {
             version: record["version"].version(), startedAt: record["at"].timeMilliseconds(),
             type: record["type"].name())
         safetyEndVersion = record["endedAt"].optional?.version() ?? 0
+        report = record["report"].optional?.choice(of: Report.self) ?? .awaited
     }
 }

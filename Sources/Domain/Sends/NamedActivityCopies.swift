@@ -3,6 +3,9 @@
 package enum NamedActivityCopies {
     /// The most bytes of names in all lanes together. One transaction of the planner stores as much.
     package static let bytesMax = 24 << 20
+    /// The most activities of one send whose state the lanes keep for tokens that come later. Each lane that does not
+    /// know an activity keeps a copy of the state.
+    package static let keptActivitiesMax = 10
     /// The quotation marks and the comma of a name.
     private static let separatorBytes = 3
 

@@ -55,6 +55,12 @@ package struct ScopeKey: Sendable, Hashable {
         return key
     }
 
+    /// Returns `app/group/a:activity`: the key of a lane's row for an activity that a send has named before its token was
+    /// known. No recipient's text begins with `a:`.
+    package func bytes(ofNamedActivity activity: String) -> [UInt8] {
+        RecordKey.join(app, group ?? "", "a:" + activity)
+    }
+
     /// `app/group`, `app/group/recipient`, or `app//activity`, for example `shop/match-42/u:ann`. No group has an
     /// empty name, so the forms are distinct.
     package var bytes: [UInt8] {

@@ -6,8 +6,7 @@ internal import RecordFormat
 /// member of the group appears in it. The planner then sends the group's later sends to this lane, too, and answers
 /// with the group's state.
 package struct Subscription: JSONRecord, Hashable {
-    /// All requests to the planner have one version. Earlier programs wrote this record to `sends.timed`, with the field
-    /// `enquiry`.
+    /// All requests to the planner have one version.
     package static let schemaVersion = Send.schemaVersion
 
     /// The number of the lane that subscribes.
@@ -30,11 +29,11 @@ package struct Subscription: JSONRecord, Hashable {
     }
 
     static func isSubscription(_ record: JSONObject) -> Bool {
-        !record["subscribes"].isMissing || !record["enquiry"].isMissing
+        !record["subscribes"].isMissing
     }
 
     package init(from record: JSONObject) {
-        lane = (record["subscribes"].optional ?? record["enquiry"]).int(in: 0...Int(Int32.max))
+        lane = record["subscribes"].int(in: 0...Int(Int32.max))
         app = record["app"].appID()
         group = record["group"].name()
     }

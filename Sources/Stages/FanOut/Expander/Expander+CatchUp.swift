@@ -22,29 +22,23 @@ extension Expander {
 
     private mutating func catchUp(_ row: borrowing TokenPageRow, app id: String) throws(StoreError) {
         guard let activity = row.activity, let event = ScopeEvent(of: row), event != .logout else { return }
-        let alone = ScopeKey(app: id, activity: activity)
-        var scopes: [(key: ScopeKey, scope: LaneScope)] = []
-        var isJoined = false
-        var group: String?
         // The lane subscribes even if the catalog does not serve the token. A later catalog may serve it.
-        if let told = row.group { group = try addGroupScope(named: told, app: id, to: &scopes) }
+        var group: CachedGroup?
+        if let told = row.group { group = try findGroup(named: told, app: id) }
         guard let app = catalog.app(id), app.environments.contains(row.environment),
             let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
         else { return }
+        var isJoined = false
         if group == nil, let joined = try join(row, activity, of: recipient, app: id) {
-            group = try addGroupScope(named: Array(joined.utf8).span, app: id, to: &scopes)
+            group = try findGroup(named: Array(joined.utf8).span, app: id)
             isJoined = true
         }
-        if let group {
-            let own = ScopeKey(app: id, group: group).narrowed(to: recipient)
-            if let scope = try table.scope(for: own.bytes) { scopes.append((own, scope)) }
-        }
-        try addAppStartedActivity(
-            row, of: recipient, as: group.map { .group($0) } ?? .activity(activity),
-            generation: scopes.map(\.scope.generation).max(),
-            endedAt: scopes.map(\.scope.endVersion).max() ?? 0,
-            app: id)
-        if let scope = try table.scope(for: alone.bytes) { scopes.append((alone, scope)) }
+        var scopes = try scopes(of: activity, in: group, recipient)
+        let start = try noteReport(
+            of: row, of: recipient, as: group.map { .group($0.text) } ?? .activity(activity),
+            generation: scopes.generation, endedAt: scopes.endVersion, app: id)
+        let alone = ScopeKey(app: id, activity: activity)
+        if let scope = try table.scope(for: alone.bytes) { scopes.add(scope, under: alone) }
         guard let newest = NewestState(scopes, for: event), isWanted(until: newest.state.deadline) else {
             return
         }
@@ -53,45 +47,103 @@ extension Expander {
         {
             return
         }
-        if let group, !mayHaveEarlierActivities(endedAt: newest.endVersion),
+        if let group, let start, start.version >= newest.state.version,
             newest.phase.after(.lateTokenOfStart).action == .nothing,
-            try wasStarted(
-                row, in: newest.generation, with: newest.state.version, LedgerKeyWriter(app: id, group: group)
-            )
+            try !mayHaveEarlierActivities(on: row, scopes, LedgerKeyWriter(app: id, group: group.text))
         {
-            return
+            // Only the first activity that reports is surely the started one.
+            if start.report == .awaited || !mayHaveEarlierActivities(endedAt: newest.endVersion) { return }
+            return try send(newest, to: scopes, of: recipient, onInstallationOf: row, in: group, app)
         }
-        let timestamp = timestamp(of: newest, for: recipient, in: scopes)
+        let timestamp = timestamp(of: newest, in: scopes, activity)
         output.add(
             row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app), lane: lane,
             isUrgent: false)
     }
 
-    /// Adds the lane's row of a whole group to `scopes`.
-    ///
-    /// - Returns: the group's name.
-    private mutating func addGroupScope(
-        named name: Span<UInt8>, app: String, to scopes: inout [(key: ScopeKey, scope: LaneScope)]
-    ) throws(StoreError) -> String {
-        let heard: CachedGroup
-        if let known = cachedGroup, known.name.equals(name), known.app == app {
-            heard = known
-        } else {
-            let bytes = [UInt8](copying: name)
-            let text = String(decoding: bytes, as: UTF8.self)
-            let key = ScopeKey(app: app, group: text)
-            heard = CachedGroup(
-                app: app, name: bytes, text: text, key: key, scope: try subscribedScope(of: key, named: text))
-            cachedGroup = heard
+    /// Sends the newest state to all activities of a group on one installation. One of them may be from before an END of
+    /// the group, and reports show no difference.
+    private mutating func send(
+        _ newest: NewestState, to scopes: ActivityScopes, of recipient: Recipient,
+        onInstallationOf row: borrowing TokenPageRow, in group: CachedGroup, _ app: App
+    ) throws(StoreError) {
+        var selection = TokenSelection(
+            app: group.app, tokens: .possibleMembers(group: group.text), environments: app.environments,
+            now: now)
+        selection.recipients = NamedRecipients([recipient])
+        let installation = [UInt8](copying: row.installation)
+        var page = TokenPage()
+        var cursor: PageCursor? = PageCursor()
+        while let place = cursor {
+            cursor = try registry.fillPage(with: selection, from: place, into: &page)
+            for index in 0..<page.count where installation.equals(page[index].installation) {
+                guard try group.text.isGroup(of: page[index], joined: joined(page[index], app: group.app)),
+                    let activity = page[index].activity
+                else { continue }
+                let timestamp = timestamp(of: newest, in: scopes, activity)
+                output.add(
+                    page[index], type: page[index].attributesType,
+                    as: variant(of: newest, timestamp: timestamp, app), lane: lane, isUrgent: false)
+            }
         }
-        scopes.append((heard.key, heard.scope))
-        return heard.text
     }
+
+    /// Returns the lane's row of a group with a member. The next token is nearly always of the same group.
+    private mutating func findGroup(named name: Span<UInt8>, app: String) throws(StoreError) -> CachedGroup {
+        if let cachedGroup, cachedGroup.name.equals(name), cachedGroup.app == app { return cachedGroup }
+        let bytes = [UInt8](copying: name)
+        let text = String(decoding: bytes, as: UTF8.self)
+        let key = ScopeKey(app: app, group: text)
+        let found = CachedGroup(
+            app: app, name: bytes, text: text, key: key, scope: try subscribedScope(of: key, named: text))
+        cachedGroup = found
+        return found
+    }
+
+    private func scopes(
+        of activity: String, in group: CachedGroup?, _ recipient: Recipient
+    ) throws(StoreError) -> ActivityScopes {
+        guard let group else { return ActivityScopes() }
+        var scopes = ActivityScopes()
+        let own = group.key.narrowed(to: recipient)
+        (scopes.whole, scopes.ownKey) = (group.scope, own)
+        scopes.add(group.scope, under: group.key)
+        scopes.own = try table.scope(for: own.bytes)
+        if let scope = scopes.own { scopes.add(scope, under: own) }
+        if group.scope.hasRecipientRows,
+            let kept = try table.scope(for: group.key.bytes(ofNamedActivity: activity))
+        {
+            scopes.keptVersion = kept.version
+            scopes.add(kept, under: own)
+        }
+        return scopes
+    }
+
+    // MARK: Activities of earlier generations
 
     /// Whether activities of a generation that ended with this version may still live. Then a token may belong to one of
     /// them, although the installation was started again since.
     func mayHaveEarlierActivities(endedAt end: Int64) -> Bool {
-        end > 0 && now - SendSequence.milliseconds(of: end) < LaneScope.activityMilliseconds
+        LaneScope.EndedGeneration(generation: 0, endVersion: end).mayHaveActivities(at: now)
+    }
+
+    /// Whether an installation may have an activity of an ended generation that has not reported its token. The ledger has
+    /// no row of an installation that was not started in a generation.
+    private mutating func mayHaveEarlierActivities(
+        on row: borrowing TokenPageRow, _ scopes: ActivityScopes, _ keys: LedgerKeyWriter
+    ) throws(StoreError) -> Bool {
+        for scope in [scopes.whole, scopes.own].compactMap(\.self)
+        where mayHaveEarlierActivities(endedAt: scope.endVersion) {
+            // The ledger of the recipient before knows the starts before the installation moved.
+            if row.movedAt != nil || !scope.knowsEndedGenerations { return true }
+            for ended in scope.endedGenerations where ended.mayHaveActivities(at: now) {
+                keys.writeLedgerKey(
+                    of: row.recipient, on: row.installation, generation: Array(String(ended.generation).utf8),
+                    into: &key)
+                if let start = try table.start(for: key), start.report != .arrived { return true }
+            }
+        }
+        return false
     }
 
     /// Whether the start of this generation already carried the version, so that the phone shows it. The caller asks
@@ -105,41 +157,41 @@ extension Expander {
         return start.version >= version
     }
 
+    // MARK: Pushes
+
     /// Returns the timestamp of the push, and keeps it in the recipient's row if it is raised.
-    ///
-    /// - Parameter scopes: the rows of the token: of its group, and of the recipient in it.
     private mutating func timestamp(
-        of newest: NewestState, for recipient: Recipient, in scopes: [(key: ScopeKey, scope: LaneScope)]
+        of newest: NewestState, in scopes: ActivityScopes, _ activity: String
     ) -> Int64 {
-        let (state, own) = (newest.state, scopes.first { $0.key.recipient == recipient })
-        let whole = scopes.first { $0.key.isSharedGroup }?.scope ?? (own == nil ? newest.scope : LaneScope())
-        let rows = RecipientRows(whole: whole, own: own?.scope)
-        if newest.phase == .ended { return rows.timestamp(ofEnd: state.version, planned: state.timestamp) }
-        let timestamp = rows.timestamp(of: state.version, planned: state.timestamp)
-        if let own, timestamp > state.timestamp {
-            key = own.key.bytes
-            keep(timestamp, of: state.version, in: own.scope)
+        let state = newest.state
+        let rows = RecipientRows(whole: scopes.whole ?? newest.scope, own: scopes.own)
+        let hasEnded = newest.phase == .ended
+        let timestamp =
+            hasEnded
+            ? rows.timestamp(ofEnd: state.version, planned: state.timestamp)
+            : rows.timestamp(of: state.version, planned: state.timestamp)
+        guard let own = scopes.ownKey else { return timestamp }
+        if scopes.keptVersion == state.version {
+            noteKeptState(
+                of: activity, hasEnded: hasEnded, timestamp: timestamp, version: state.version,
+                in: scopes.own,
+                under: own.bytes)
+        } else if let row = scopes.own, !hasEnded, timestamp > state.timestamp {
+            key = own.bytes
+            keep(timestamp, of: state.version, in: row)
         }
         return timestamp
     }
 
     private mutating func variant(of newest: NewestState, timestamp: Int64, _ app: App) -> JobOutput.Variant {
-        let state = newest.state
-        let isOwn = newest.key.recipient != nil
-        let name = VariantName(
-            send: state.send, event: newest.content.event, version: state.version,
-            generation: newest.generation,
-            scope: isOwn ? .recipient : .group, timestamp: timestamp, state: .own(state.content))
-        if let variant = variants[name] ?? nil { return variant }
+        let (state, content) = (newest.state, newest.state.content.forExistingActivity)
         let head = SheetHead(
             topic: app.pushTopic, priority: state.priority, expiration: state.expiration,
             app: newest.key.app, environment: .production, send: state.send, group: newest.key.group,
-            scope: isOwn ? .recipient : .group, generation: newest.generation, version: state.version,
-            event: newest.content.event, deadline: state.deadline, acceptedAt: state.acceptedAt)
-        let variant = output.makeVariant(
-            head: head, body: PayloadBuilder.body(for: newest.content, timestamp: timestamp))
-        variants[name] = variant
-        return variant
+            scope: newest.key.recipient == nil ? .group : .recipient, generation: newest.generation,
+            version: state.version, event: content.event, deadline: state.deadline,
+            acceptedAt: state.acceptedAt)
+        return variant(of: SharedPush(head: head, content: content, timestamp: timestamp))
     }
 
     // MARK: Joining
@@ -177,6 +229,43 @@ struct CachedGroup {
     let scope: LaneScope
 }
 
+/// The rows of a lane that decide about one activity.
+private struct ActivityScopes {
+    /// The rows of the group, of the recipient in it, of the state that a send has left for the activity before its token
+    /// was known, and of the activity without a group, as far as they exist.
+    private(set) var all: [(key: ScopeKey, scope: LaneScope)] = []
+    /// The newest generation and the newest END of all rows.
+    private(set) var generation: Int64 = 0
+    private(set) var endVersion: Int64 = 0
+    var whole: LaneScope?
+    var own: LaneScope?
+    /// The key of the recipient's row in the group. Nil without a group.
+    var ownKey: ScopeKey?
+    var keptVersion: Int64?
+
+    mutating func add(_ scope: LaneScope, under key: ScopeKey) {
+        all.append((key, scope))
+        generation = max(generation, scope.generation)
+        endVersion = max(endVersion, scope.endVersion)
+    }
+}
+
+extension LaneScope {
+    /// Whether `endedGenerations` has all generations whose activities may still live.
+    fileprivate var knowsEndedGenerations: Bool {
+        endedGenerations.last?.endVersion == endVersion && endedGenerations.count < Self.endedGenerationsMax
+    }
+}
+
+extension LaneScope.EndedGeneration {
+    /// Whether activities of the generation may still live.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    func mayHaveActivities(at now: Int64) -> Bool {
+        endVersion > 0 && now - SendSequence.milliseconds(of: endVersion) < LaneScope.activityMilliseconds
+    }
+}
+
 /// The newest state that applies to an activity, from all its scopes.
 private struct NewestState {
     let key: ScopeKey
@@ -185,13 +274,12 @@ private struct NewestState {
     /// The activity's generation, as far as the lane knows.
     let generation: Int64
     let phase: ScopePhase
-    /// The version of the newest END of its scopes, or 0 if there was none.
     let endVersion: Int64
 
     /// Returns nil if the token gets nothing.
-    init?(_ scopes: [(key: ScopeKey, scope: LaneScope)], for event: ScopeEvent) {
-        let life = scopes.map(\.scope.generation).max() ?? 0
-        endVersion = scopes.map(\.scope.endVersion).max() ?? 0
+    init?(_ activity: ActivityScopes, for event: ScopeEvent) {
+        let (scopes, life) = (activity.all, activity.generation)
+        endVersion = activity.endVersion
         phase = ScopePhase(start: life, end: endVersion)
         let action = phase.after(event).action
         guard action == .sendNewestState || action == .sendNewestEnd else { return nil }
@@ -207,8 +295,6 @@ private struct NewestState {
         guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
         (key, scope, state, self.generation) = (found.key, found.scope, found.state, life)
     }
-
-    var content: PushContent { state.content.forExistingActivity }
 }
 
 extension PushContent {

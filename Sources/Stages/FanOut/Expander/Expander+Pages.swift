@@ -18,7 +18,7 @@ enum RecipientDecision {
 enum ExpansionExclusion {
     /// The ledger has a start on the installation in this generation.
     static let started = "started"
-    /// The recipient's generation in the group has ended.
+    /// The recipient's generation in the group has ended, or the activity by its id.
     static let ended = "ended"
     /// The send names a user without a token for it. It counts a person and not a token, so `targeted` does
     /// not include it.
@@ -43,6 +43,7 @@ extension Expander {
         let isAlike = if case .none = withRows { named.isEmpty } else { false }
         var decision = shared ?? .drop
         var recipient: [UInt8] = []
+        var endedActivities: [String] = []
         let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
         let groupKey = walk.expansion.key.bytes
         for index in 0..<page.count {
@@ -64,11 +65,18 @@ extension Expander {
                     keys.writeScopeKey(of: recipient.span, into: &key)
                     own = try table.scope(for: key)
                 }
+                endedActivities = own?.endedActivities ?? []
                 if own == nil, let shared {
                     decision = shared
                 } else {
                     decision = try decide(for: named[recipient], own: own, whole: whole, in: walk)
                 }
+            }
+            if !endedActivities.isEmpty, let activity = page[index].activity,
+                endedActivities.contains(activity)
+            {
+                walk.expansion.tally.excludedByReason[ExpansionExclusion.ended, default: 0] += 1
+                continue
             }
             switch decision {
             case .drop: walk.expansion.tally.dropped += 1
@@ -149,11 +157,12 @@ extension Expander {
         let isStarted = try table.hasStart(for: key)
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
-        if isStarted, let known = try table.start(for: key), known.version < ledger.start.row.version {
+        if isStarted, let known = try table.start(for: key) {
             // There may be two activities now. Until one reports its token, it shows the older start, so the
             // older version counts.
             var row = ledger.start.row
-            row.version = known.version
+            row.version = min(known.version, row.version)
+            row.report = .ambiguous
             table.set(row, under: key)
         } else {
             table.set(start: ledger.start, under: key)

@@ -1,4 +1,3 @@
-internal import CatalogRecords
 internal import Identifiers
 internal import Jobs
 internal import Payloads
@@ -25,35 +24,7 @@ extension Expander {
         let event = rows.event(of: expansion, generation: told.generation, version: told.version)
         let life = rows.generation(joinedBy: told.generation, with: expansion.content.event)
         switch rows.phase(in: life).after(event).action {
-        case .openGeneration, .joinGeneration:
-            told.generation = life
-            let timestamp = rows.timestamp(ofStart: life, planned: told.timestamp)
-            if var own, timestamp > told.timestamp, own.timestampVersion < life, !expansion.isDryRun {
-                (own.generation, own.generationTimestamp) = (life, timestamp)
-                keep(timestamp, of: life, in: own)
-            }
-            told.timestamp = timestamp
-            var newest = told
-            newest.catchUp(with: whole, without: rows.cancelledSends)
-            if let own { newest.catchUp(with: own, without: rows.cancelledSends) }
-            // If the newest state does not fit into a start, it follows as an update after the phone has
-            // reported its token.
-            if newest.isOwn, let variant = variant(of: newest, walk) {
-                return .send(variant, generation: newest.generation, version: newest.version)
-            }
-        case .sendState:
-            told.generation = life
-            let timestamp = rows.timestamp(of: told.version, planned: told.timestamp)
-            if let own, timestamp > told.timestamp, !expansion.isDryRun {
-                keep(timestamp, of: told.version, in: own)
-            }
-            told.timestamp = timestamp
-        case .endGeneration, .repeatEnd:
-            let timestamp = rows.timestamp(ofEnd: told.version, planned: told.timestamp)
-            if let own, timestamp > told.timestamp, !expansion.isDryRun {
-                keep(timestamp, of: told.version, in: own)
-            }
-            told.timestamp = timestamp
+        case .openGeneration, .joinGeneration, .sendState, .endGeneration, .repeatEnd: break
         case .refuseUpdate: return .exclude(ExpansionExclusion.ended)
         case .nothing:
             let isEnded =
@@ -63,31 +34,40 @@ extension Expander {
             .forgetTokens:
             preconditionFailure("a send has the effect of another event")
         }
-        guard let variant = variant(of: told, walk) else { return .drop }
-        return .send(variant, generation: told.generation, version: told.version)
+        let isStart = expansion.content.event == .start
+        if expansion.content.event != .end { told.generation = life }
+        let timestamp = rows.timestamp(
+            of: expansion.content.event, version: told.version, generation: life, planned: told.timestamp)
+        if let own, timestamp > told.timestamp, !expansion.isDryRun {
+            keep(timestamp, of: isStart ? life : told.version, opensGeneration: isStart, in: own)
+        }
+        told.timestamp = timestamp
+        if isStart {
+            var newest = told
+            newest.catchUp(with: whole, without: rows.cancelledSends)
+            if let own { newest.catchUp(with: own, without: rows.cancelledSends) }
+            // If the newest state does not fit into a start, it follows as an update after the phone has
+            // reported its token.
+            if newest.isOwn, let variant = variantIfItFits(of: push(of: newest, walk)) {
+                return .send(variant, generation: newest.generation, version: newest.version)
+            }
+        }
+        return .send(variant(of: push(of: told, walk)), generation: told.generation, version: told.version)
     }
 
     /// Keeps a raised timestamp in the recipient's row, whose key is `key`, so that the next send goes above it.
-    mutating func keep(_ timestamp: Int64, of version: Int64, in own: LaneScope) {
+    mutating func keep(
+        _ timestamp: Int64, of version: Int64, opensGeneration: Bool = false, in own: LaneScope
+    ) {
         guard version > own.timestampVersion else { return }
         var own = own
+        if opensGeneration { (own.generation, own.generationTimestamp) = (version, timestamp) }
         (own.timestamp, own.timestampVersion) = (timestamp, version)
         set(own, under: key)
     }
 
-    /// Returns nil if the newest state does not fit into a start.
-    private mutating func variant(of told: PushContentVersion, _ walk: ExpansionWalk) -> JobOutput.Variant? {
+    private func push(of told: PushContentVersion, _ walk: ExpansionWalk) -> SharedPush {
         let expansion = walk.expansion
-        let name = VariantName(
-            send: expansion.send, event: expansion.content.event, isAnswer: expansion.targets == .newMembers,
-            version: told.version, generation: told.generation, scope: told.scope,
-            timestamp: told.timestamp, state: told.isOwn ? .own(told.content) : .shared)
-        if let variant = variants[name] { return variant }
-        let body = PayloadBuilder.body(for: told.content, timestamp: told.timestamp)
-        if told.isOwn, !PayloadRules.fits(told.content, body: body) {
-            variants.updateValue(nil, forKey: name)
-            return nil
-        }
         var head = SheetHead(
             topic: walk.app.pushTopic, priority: expansion.priority, expiration: expansion.expiration,
             app: expansion.key.app, environment: .production, send: expansion.send,
@@ -97,30 +77,8 @@ extension Expander {
         head.collapseID = expansion.collapseID
         head.isConflatable = expansion.isConflatable
         head.unknownStartPolicy = expansion.unknownStartPolicy
-        let variant = output.makeVariant(head: head, body: body)
-        variants[name] = variant
-        return variant
+        return SharedPush(head: head, content: told.content, timestamp: told.timestamp)
     }
-}
-
-/// The properties that distinguish the bodies of one transaction.
-struct VariantName: Hashable {
-    enum State: Hashable {
-        case shared
-        /// The state of one recipient.
-        case own(PushContent)
-    }
-
-    var send: String
-    /// A start's state also goes to existing activities under the start's send id, so the event is part of
-    /// the name.
-    var event: PushEvent
-    var isAnswer = false
-    var version: Int64
-    var generation: Int64
-    var scope: ScopeKind
-    var timestamp: Int64
-    var state = State.shared
 }
 
 /// The push content for one recipient of an expansion.
@@ -155,9 +113,4 @@ private struct PushContentVersion {
         content.relevanceScore = newest.content.relevanceScore ?? content.relevanceScore
         isOwn = true
     }
-}
-
-extension App {
-    /// The header `apns-topic` of the app's Live Activities.
-    var pushTopic: String { bundleID + ".push-type.liveactivity" }
 }

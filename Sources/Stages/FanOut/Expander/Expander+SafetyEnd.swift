@@ -72,57 +72,59 @@ extension Expander {
     private mutating func safetyEnd(
         of key: LedgerKey, saying newest: ScopeState?, version: Int64, timestamp: Int64, by app: App
     ) -> JobOutput.Variant {
-        let send = newest?.send ?? SafetyEnd.send
-        let name = VariantName(
-            send: "\(SafetyEnd.send)/\(key.app)/\(key.subject)/\(send)", event: .end,
-            version: version, generation: key.generation, scope: .recipient, timestamp: timestamp)
-        if let variant = variants[name] ?? nil { return variant }
         var content = PushContent(.end)
         content.contentState = newest?.content.contentState
         let deadline = now / 1000 + SafetyEnd.deadlineSeconds
         let head = SheetHead(
             topic: app.pushTopic, priority: newest?.priority ?? .safetyEnd, expiration: deadline,
-            app: key.app, environment: .production, send: send, group: key.group, scope: .recipient,
-            generation: key.generation, version: version, event: .end, deadline: deadline, acceptedAt: now)
-        let variant = output.makeVariant(
-            head: head, body: PayloadBuilder.body(for: content, timestamp: timestamp))
-        variants[name] = variant
-        return variant
+            app: key.app, environment: .production, send: newest?.send ?? SafetyEnd.send, group: key.group,
+            scope: .recipient, generation: key.generation, version: version, event: .end, deadline: deadline,
+            acceptedAt: now)
+        return variant(of: SharedPush(head: head, content: content, timestamp: timestamp))
     }
 
-    /// Adds an activity that its app started to the ledger, at its first token. The ledger has no start for
-    /// it, and it also needs a safety END.
+    /// Notes in the ledger that an activity has reported a token. An activity that its app started is added, because the
+    /// ledger has no start for it, and it also needs a safety END.
     ///
     /// - Parameters:
     ///   - generation: the newest generation of its group that the lane knows.
     ///   - endedAt: the version of the newest END of its scopes.
-    mutating func addAppStartedActivity(
-        _ row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,
-        generation: Int64?,
-        endedAt: Int64, app: String
-    ) throws(StoreError) {
-        guard let type = row.attributesType else { return }
+    /// - Returns: the ledger's row of this generation on the installation, as it was before.
+    mutating func noteReport(
+        of row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,
+        generation: Int64, endedAt: Int64, app: String
+    ) throws(StoreError) -> LedgerRow? {
         let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
         let key = LedgerKey(
             app: app, subject: subject, recipient: recipient, generation: SafetyEnd.appStartedGeneration,
             installation: installation)
+        if generation != SafetyEnd.appStartedGeneration {
+            var started = key
+            started.generation = generation
+            let startedKey = started.bytes
+            if let start = try table.start(for: startedKey) {
+                if start.report == .awaited {
+                    var arrived = start
+                    arrived.report = .arrived
+                    table.set(arrived, under: startedKey)
+                }
+                return start
+            }
+        }
+        guard let type = row.attributesType else { return nil }
         let bytes = key.bytes
         // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart`
         // is cheaper than a read.
         if try table.hasStart(for: bytes), let known = try table.start(for: bytes),
             known.safetyEndVersion == 0, !key.hasEnded(known, at: endedAt)
         {
-            return
+            return nil
         }
-        if let generation, generation != SafetyEnd.appStartedGeneration {
-            var started = key
-            started.generation = generation
-            if try table.hasStart(for: started.bytes) { return }
-        }
-        table.set(
-            LedgerRow(
-                version: 0, startedAt: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self)),
-            under: bytes)
+        var started = LedgerRow(
+            version: 0, startedAt: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self))
+        started.report = .arrived
+        table.set(started, under: bytes)
+        return nil
     }
 }
 

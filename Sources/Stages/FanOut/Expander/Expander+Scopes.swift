@@ -14,7 +14,7 @@ extension Expander {
     mutating func begin(
         _ expansion: inout Expansion, under key: [UInt8], _ app: App, by page: inout TokenPage
     ) throws(StoreError) {
-        try nameRecipients(of: &expansion, app, by: &page)
+        try nameRecipients(of: &expansion, under: key, app, by: &page)
         try reopenGenerations(in: &expansion)
         if expansion.cursor == nil { expansion.cursor = try firstCursor(of: expansion, under: key)?.bytes }
         if expansion.isDryRun { return }
@@ -119,7 +119,7 @@ extension LaneScope {
     /// - Parameters:
     ///   - walk: the first cursor of the walk, if the send walks the whole scope.
     ///   - replaced: the state that an update replaces, if a cancel of the update must restore it.
-    fileprivate mutating func begin(
+    mutating func begin(
         _ state: ScopeState, as event: PushEvent, generation: Int64, walk: [UInt8]? = nil,
         replacing replaced: ScopeState? = nil
     ) {
@@ -139,6 +139,7 @@ extension LaneScope {
             updateVersion = max(updateVersion, state.version)
         case .end:
             self.generation = max(self.generation, generation)
+            if state.version > endVersion { noteEnd(at: state.version) }
             endVersion = max(endVersion, state.version)
             updateVersion = max(updateVersion, state.version)
         }
@@ -150,6 +151,17 @@ extension LaneScope {
         self.walk = walk.map { Walk(version: version, cursor: $0) }
     }
 
+    /// Notes that an END closes the generation. Generations whose activities are gone are forgotten.
+    private mutating func noteEnd(at version: Int64) {
+        let living = endedGenerations.filter {
+            $0.mayHaveActivities(at: SendSequence.milliseconds(of: version))
+        }
+        endedGenerations =
+            living.suffix(Self.endedGenerationsMax - 1) + [
+                EndedGeneration(generation: generation, endVersion: version)
+            ]
+    }
+
     /// Returns the state that applies: the newest one that was not cancelled, if the lane has kept it.
     func standing(without cancelled: Set<String>) -> ScopeState? {
         [newestState, replacedState].lazy.compactMap { $0 }.first { !$0.isCancelled(in: cancelled) }
@@ -157,7 +169,7 @@ extension LaneScope {
 }
 
 extension Expansion {
-    fileprivate func state(version: Int64, timestamp: Int64) -> ScopeState {
+    func state(version: Int64, timestamp: Int64) -> ScopeState {
         var state = ScopeState(
             send: send, version: version, timestamp: timestamp, content: content, priority: priority,
             deadline: deadline,

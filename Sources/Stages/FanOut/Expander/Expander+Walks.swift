@@ -197,36 +197,6 @@ extension Expander {
         }
     }
 
-    /// Replaces named activities by their recipients, because only a lane knows the owner of an activity. All
-    /// activities of a recipient in the group then stay alike.
-    mutating func nameRecipients(
-        of expansion: inout Expansion, _ app: App, by page: inout TokenPage
-    ) throws(StoreError) {
-        guard case .activities(let names) = expansion.targets, let group = expansion.key.group else { return }
-        var selection = TokenSelection(
-            app: expansion.key.app, tokens: .activities(names), environments: app.environments, now: now)
-        selection.osMin = nil
-        var found: [Expansion.ScopedRecipient] = []
-        var known: Set<[UInt8]> = []
-        var cursor: PageCursor? = PageCursor()
-        while let place = cursor {
-            cursor = try registry.fillPage(with: selection, from: place, into: &page)
-            for index in 0..<page.count {
-                let text = [UInt8](copying: page[index].recipient)
-                if known.contains(text) { continue }
-                guard try group.isGroup(of: page[index], joined: joined(page[index], app: expansion.key.app)),
-                    let recipient = Recipient(text: String(decoding: text, as: UTF8.self))
-                else { continue }
-                known.insert(text)
-                found.append(
-                    Expansion.ScopedRecipient(
-                        recipient, scope: .recipient, generation: expansion.generation,
-                        version: expansion.version, timestamp: expansion.timestamp))
-            }
-        }
-        expansion.targets = .recipients(found)
-    }
-
     /// Returns the group that an activity without a reported group has joined.
     func joined(_ row: borrowing TokenPageRow, app: String) throws(StoreError) -> ScopeKey? {
         guard row.group == nil, let activity = row.activity else { return nil }

@@ -27,8 +27,9 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     var key: [UInt8] = []
     /// The group of the previous token, while news are taken.
     var cachedGroup: CachedGroup?
-    /// The bodies of this transaction that tokens can share. Nil for a body that APNs would refuse.
-    var variants: [VariantName: JobOutput.Variant?] = [:]
+    /// The pushes of this transaction, and those that APNs would refuse because of their size.
+    var variants: [SharedPush: JobOutput.Variant] = [:]
+    var oversizePushes: Set<SharedPush> = []
 
     package init(
         lane: Int, _ registry: Lane, _ table: Table, catalog: any ExpanderCatalog, jobsPerSheet: Int,
@@ -54,6 +55,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         lastApp = nil
         output.removeAll()
         variants.removeAll(keepingCapacity: true)
+        oversizePushes.removeAll()
     }
 
     /// Whether a deadline, in seconds since 1970, has not passed.
@@ -95,7 +97,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         if !walk.expansion.isDryRun { try note(next, of: walk.expansion, under: name) }
         if let next {
             walk.expansion.cursor = next.bytes
-            output.addContinuation(of: walk.expansion, lane: lane)
+            output.addContinuation(of: walk.expansion)
         } else {
             close(walk.expansion)
         }

@@ -48,18 +48,14 @@ package struct JobOutput: ~Copyable {
         package fileprivate(set) var unprovenLines = LineSet()
     }
 
-    package struct Continuation: Sendable {
-        package let lane: Int
-        package let expansion: Expansion
-    }
-
     private let jobsPerSheet: Int
     private var sharedContents: [SharedContent] = []
     package private(set) var bodies: [[UInt8]] = []
     package private(set) var heads: [Head] = []
     package private(set) var sheets: [Sheet] = []
     package private(set) var jobs = 0
-    package private(set) var continuations: [Continuation] = []
+    /// The rests of walks.
+    package private(set) var continuations: [Expansion] = []
     package private(set) var progress: [ProgressRecord] = []
     package private(set) var subscriptions: [Subscription] = []
 
@@ -156,9 +152,7 @@ package struct JobOutput: ~Copyable {
 
     // MARK: Expansions
 
-    package mutating func addContinuation(of expansion: Expansion, lane: Int) {
-        continuations.append(Continuation(lane: lane, expansion: expansion))
-    }
+    package mutating func addContinuation(of expansion: Expansion) { continuations.append(expansion) }
 
     package mutating func add(_ subscription: Subscription) { subscriptions.append(subscription) }
 

@@ -27,7 +27,7 @@ package protocol ScopeTable {
 }
 
 /// The ledger row that all starts with one content share.
-package struct EncodedStart: Sendable {
+package final class EncodedStart: Sendable {
     package let row: LedgerRow
     package let bytes: [UInt8]
 

@@ -9,28 +9,27 @@ extension ExpanderDecider {
     /// Reads one page of the walk through `starts`.
     func scanNextPage(at now: Instant) throws {
         // The file must contain all known activities, so that an END finds its tokens.
-        let serving = assignedLanes.filter {
-            $0.isServing && $0.registryCommitted != nil && registry.isFullyApplied(lane: $0.partition)
-        }.map(\.partition)
+        let serving = assignedLanes.filter { isRegistryComplete(of: $0) }.map(\.partition)
         guard let time = stage.clock.earliestTime(at: now),
-            let partition = scopeScan.nextLane(of: serving, at: now),
+            let partition = scopeScan.nextPartition(
+                of: serving, at: now, intervalMilliseconds: ScopeScan.passMilliseconds),
             let view = scopeViews[partition]
         else { return }
         var range = scopeScan.range
         var due: [LedgerKey] = []
-        var outlived: [[UInt8]] = []
+        var expired: [[UInt8]] = []
         let more: Bool
         do throws(StoreError) {
-            more = try view.readPage(of: &range, rows: ScopeScan.rowsMax) { key, value in
-                guard let finding = ScopeScan.action(forKey: key, value: value, at: time, with: reader) else {
+            more = try view.readPage(of: &range, rows: ViewScan.rowsMax) { key, value in
+                guard let action = ScopeScan.action(forKey: key, value: value, at: time, with: reader) else {
                     return
                 }
                 // This process wrote the rows that are newer than the view. They are not due yet.
                 let name = [UInt8](copying: key)
                 guard scopeViews.overlays[partition]?[HashedKey(name)] == nil else { return }
-                switch finding {
+                switch action {
                 case .sendSafetyEnd(let start): due.append(start)
-                case .removeExpired: outlived.append(name)
+                case .removeExpired: expired.append(name)
                 }
             }
         } catch {
@@ -38,33 +37,49 @@ extension ExpanderDecider {
         }
         stage.reportStep(.pageScanned)
         guard try sendSafetyEnds(for: due, in: partition, at: time) else { return }
-        for key in outlived { view.remove(key: key.span) }
-        if !outlived.isEmpty { try scopeViews.writePendingRows(of: partition) }
-        scopeScan.range = range
-        if !more { scopeScan.finishLane() }
+        for key in expired { view.remove(key: key.span) }
+        if !expired.isEmpty { try scopeViews.writePendingRows(of: partition) }
+        scopeScan.finishPage(
+            continuingIn: more ? range : nil,
+            notBefore: now.advanced(byMilliseconds: ScopeScan.pageMilliseconds))
     }
 
     /// Writes the safety ENDs. Returns false if they must be repeated.
     private func sendSafetyEnds(for due: [LedgerKey], in partition: Int32, at time: Int64) throws -> Bool {
         if due.isEmpty { return true }
-        guard let catalog, let lane = stage.member.assignedPartitions[partition], let worker = lane.worker
-        else {
-            return false
+        guard let lane = stage.member.assignedPartitions[partition] else { return false }
+        return try runWithoutRequests(in: lane, at: time) { expander throws(StoreError) in
+            for key in due { try expander.addSafetyEnd(for: key, page: &page) }
+            metrics.safetyEnds.add(expander.output.jobs)
         }
+    }
+
+    /// Whether the lane serves, and its registry file contains everything that was read.
+    func isRegistryComplete(of lane: AssignedLane) -> Bool {
+        lane.isServing && lane.registryCommitted != nil && registry.isFullyApplied(lane: lane.partition)
+    }
+
+    /// Runs a transaction of one lane that takes no requests. Returns false if it is not committed, and must be repeated.
+    ///
+    /// - Parameter time: the time for decisions, in milliseconds since 1970.
+    func runWithoutRequests(
+        in lane: AssignedLane, at time: Int64,
+        body: (inout Expander<TransactionScopes>) throws(StoreError) -> Void
+    ) throws -> Bool {
+        guard let catalog, let worker = lane.worker else { return false }
         worker.table.removeChanges()
         worker.expander.begin(at: time, atLatest: times.latest, catalog: SnapshotCatalog(snapshot: catalog))
         do throws(StoreError) {
-            for key in due { try worker.expander.addSafetyEnd(for: key, page: &page) }
+            try body(&worker.expander)
         } catch {
-            try repair(partition: partition, after: error)
+            try repair(partition: lane.partition, after: error)
             return false
         }
-        metrics.safetyEnds.add(worker.expander.output.jobs)
+        if worker.expander.output.isEmpty, worker.table.isUnchanged { return true }
         // The transaction commits an offset that is committed already. So it fails if this process is not a
         // member any more.
         return try commit(
             [LaneTransaction(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
-            of: .walks,
-            readIn: stage.consumer.epoch)
+            of: .walks, readIn: stage.consumer.epoch)
     }
 }

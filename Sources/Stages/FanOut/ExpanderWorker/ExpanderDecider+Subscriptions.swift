@@ -15,36 +15,21 @@ extension ExpanderDecider {
     var nextLaneToSubscribe: AssignedLane? {
         assignedLanes.first { lane in
             guard case .at = lane.subscriptionWalk else { return false }
-            return lane.isServing && lane.registryCommitted != nil
-                && registry.isFullyApplied(lane: lane.partition)
+            return isRegistryComplete(of: lane)
         }
     }
 
     /// Looks at the next groups of a lane, and subscribes to those without a row.
     func subscribeToKnownGroups() throws {
-        guard let catalog, let lane = nextLaneToSubscribe, let worker = lane.worker,
-            let file = registry[lane.partition], case .at(var cursor) = lane.subscriptionWalk
+        guard let lane = nextLaneToSubscribe, let file = registry[lane.partition],
+            case .at(var cursor) = lane.subscriptionWalk
         else { return }
-        worker.table.removeChanges()
-        let times = times
-        worker.expander.begin(
-            at: times.now, atLatest: times.latest, catalog: SnapshotCatalog(snapshot: catalog))
-        let groups: [Lane.GroupName]
-        do throws(StoreError) {
-            groups = try file.groups(behind: &cursor, countMax: Self.groupsMax)
-            for group in groups { try worker.expander.subscribe(to: group.group, of: group.app) }
-        } catch {
-            return try repair(partition: lane.partition, after: error)
+        var isDone = false
+        let isCommitted = try runWithoutRequests(in: lane, at: times.now) { expander throws(StoreError) in
+            let groups = try file.groups(behind: &cursor, countMax: Self.groupsMax)
+            for group in groups { try expander.subscribe(to: group.group, of: group.app) }
+            isDone = groups.isEmpty
         }
-        if !worker.expander.output.isEmpty {
-            // The transaction commits an offset that is committed already. So it fails if this process is not a member
-            // any more.
-            guard
-                try commit(
-                    [LaneTransaction(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
-                    of: .walks, readIn: stage.consumer.epoch)
-            else { return }
-        }
-        lane.subscriptionWalk = groups.isEmpty ? .done : .at(cursor)
+        if isCommitted { lane.subscriptionWalk = isDone ? .done : .at(cursor) }
     }
 }

@@ -113,7 +113,7 @@ extension ExpanderDecider {
             guard lane.queues[topic].isNew(offset: offset) else { continue }
             let request: ExpansionRequest?
             do throws(RejectedRecord) {
-                request = try read(batch[index], of: topic)
+                request = try read(batch[index])
             } catch {
                 stage.sendToDeadLetters(recordAt: index, of: batch, as: error, at: times.now)
                 request = nil
@@ -134,23 +134,16 @@ extension ExpanderDecider {
         return queue.count >= Self.requestsAheadMax || queue.byteCount >= Self.bytesAheadMax
     }
 
-    private func read(
-        _ record: borrowing Kafka.Record, of topic: ExpanderInputTopic
-    ) throws(RejectedRecord) -> ExpansionRequest {
+    private func read(_ record: borrowing Kafka.Record) throws(RejectedRecord) -> ExpansionRequest {
         guard let value = record.value else {
             throw RejectedRecord(code: "empty", reason: "the record has no value")
         }
         do throws(RecordDecodingError) {
-            // A continuation is always of one lane, so the cache would not help.
-            return topic == .walks ? try decode(value) : try requestCache.value(of: value, decode: decode)
+            return try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+                try unsafe ExpansionRequest.decode(bytes, with: reader)
+            }
         } catch {
             throw RejectedRecord(error)
-        }
-    }
-
-    private func decode(_ value: Span<UInt8>) throws(RecordDecodingError) -> ExpansionRequest {
-        try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
-            try unsafe ExpansionRequest.decode(bytes, with: reader)
         }
     }
 
@@ -407,7 +400,7 @@ extension ExpanderDecider {
             try stage.commit(
                 offsets, readIn: epoch, meanwhile: readScopeRows,
                 send: { producer, topics in
-                    sendOutput(of: shares, by: JobSender(producer: producer), to: topics)
+                    sendOutput(of: shares, by: producer, to: topics)
                 })
         else { return false }
         let now = stage.time.now()
@@ -456,71 +449,72 @@ extension ExpanderDecider {
         }
     }
 
-    /// Sends one row of each lane in turn. The first records of all partitions then come within one
-    /// millisecond, and the client adds all partitions to the transaction in one request.
-    private func sendScopeRows(of shares: [LaneTransaction], by sender: JobSender, to topic: Topic) -> Bool {
-        var encoded = EncodedScopeCache()
-        for share in shares { share.worker.table.encodeScopes(with: &encoded) }
-        var rows = shares.map(\.worker.table.records)
-        var isMore = true
-        while isMore {
-            isMore = false
-            for (index, share) in shares.enumerated() {
-                guard let (key, value) = rows[index].next() else { continue }
-                isMore = true
-                guard sender.send(key: key.bytes, value: value, to: topic, partition: share.lane.partition)
-                else { return false }
-            }
-        }
-        return true
-    }
-
     /// Sends all records of the transaction. Returns false if the producer refused one.
-    private func sendOutput(of shares: [LaneTransaction], by sender: JobSender, to topics: [Topic]) -> Bool {
+    private func sendOutput(
+        of shares: [LaneTransaction], by producer: TransactionalProducer, to topics: [Topic]
+    ) -> Bool {
+        func topic(_ output: OutputTopic) -> Topic { topics[output.rawValue] }
+        func send(_ record: some JSONRecord, key: [UInt8], to output: OutputTopic) -> Bool {
+            producer.queue(
+                to: topic(output), partition: Int32(partitioner.partition(of: key)), key: key.span,
+                value: record.encoded().span)
+        }
         for share in shares {
             guard
-                sender.send(
-                    share.worker.expander.output, urgent: topics[OutputTopic.jobsUrgent.rawValue],
-                    normal: topics[OutputTopic.jobs.rawValue])
+                share.worker.expander.output.sendSheets(
+                    by: producer, urgent: topic(.jobsUrgent), normal: topic(.jobs))
             else { return false }
         }
         stage.reportStep(.jobsSent)
-        guard sendScopeRows(of: shares, by: sender, to: topics[OutputTopic.starts.rawValue]) else {
-            return false
-        }
+        guard sendScopeRows(of: shares, by: producer, to: topic(.starts)) else { return false }
         stage.reportStep(.scopeRowsSent)
-        var closings = CompletionReports()
+        var reports = CompletionReports()
         for share in shares {
-            for progress in share.worker.expander.output.progress { closings.add(progress) }
+            for progress in share.worker.expander.output.progress { reports.add(progress) }
         }
-        func sendRecord(_ record: some JSONRecord, under key: [UInt8], to place: OutputTopic) -> Bool {
-            sender.send(
-                key: key, value: record.encoded(), to: topics[place.rawValue],
-                partition: Int32(partitioner.partition(of: key)))
-        }
-        for (key, progress) in closings.records {
-            guard sendRecord(progress, under: key, to: .progress) else { return false }
+        for (key, progress) in reports.records {
+            guard send(progress, key: key, to: .progress) else { return false }
         }
         stage.reportStep(.progressSent)
         for share in shares {
-            for left in share.worker.expander.output.continuations {
+            for rest in share.worker.expander.output.continuations {
                 guard
-                    sender.send(
-                        key: nil, value: left.expansion.encoded(),
-                        to: topics[OutputTopic.expansions.rawValue],
-                        partition: share.lane.partition)
+                    producer.queue(
+                        to: topic(.expansions), partition: share.lane.partition, key: nil,
+                        value: rest.encoded().span)
                 else { return false }
             }
         }
         stage.reportStep(.continuationsSent)
         for share in shares {
             for subscription in share.worker.expander.output.subscriptions {
-                guard sendRecord(subscription, under: subscription.scopeKey.bytes, to: .subscriptions) else {
+                guard send(subscription, key: subscription.scopeKey.bytes, to: .subscriptions) else {
                     return false
                 }
             }
         }
         stage.reportStep(.subscriptionsSent)
+        return true
+    }
+
+    /// Sends one row of each lane in turn. The first records of all partitions then come within one
+    /// millisecond, and the client adds all partitions to the transaction in one request.
+    private func sendScopeRows(
+        of shares: [LaneTransaction], by producer: TransactionalProducer, to topic: Topic
+    ) -> Bool {
+        var lanes = shares.map { (partition: $0.lane.partition, rows: $0.worker.table.encodeRecords()) }
+        while !lanes.isEmpty {
+            for index in lanes.indices.reversed() {
+                guard let (key, value) = lanes[index].rows.next() else {
+                    lanes.remove(at: index)
+                    continue
+                }
+                guard
+                    producer.queue(
+                        to: topic, partition: lanes[index].partition, key: key.bytes.span, value: value.span)
+                else { return false }
+            }
+        }
         return true
     }
 }

@@ -38,8 +38,6 @@ final class ExpanderDecider: StageDecider {
 
     var page = TokenPage()
     var registryChanges = LaneChanges()
-    let requestCache = DecodedRecordCache<ExpansionRequest>()
-    let scopeCache = DecodedRecordCache<LaneScope>()
     var pageSize: AdaptivePageSize
     /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
@@ -52,7 +50,7 @@ final class ExpanderDecider: StageDecider {
     var hasJustTakenArrivals = false
     /// The start of the last transaction with requests for one recipient, and their number.
     var lastUrgentTransaction: (began: Instant, requests: Int)?
-    var scopeScan = ScopeScan()
+    var scopeScan = ViewScan(firstRegularPassAt: .now())
     /// The newest question for young records.
     var youngRecordsQuery: OffsetQueryID?
     /// The time of the next question whether this machine's clock is ahead.
@@ -205,8 +203,7 @@ final class ExpanderDecider: StageDecider {
         }
         if lane.worker == nil {
             let table = TransactionScopes(
-                lane: lane.partition, views: scopeViews, scopeCache: scopeCache, reader: reader,
-                log: stage.log)
+                lane: lane.partition, views: scopeViews, reader: reader, log: stage.log)
             lane.worker = LaneWorker(
                 registry: file, table: table, jobsPerSheet: settings.jobsPerSheet)
             registry.serve(lane: lane.partition)

@@ -13,17 +13,30 @@ internal import Topics
 final class LaneRegistries {
     /// The file of one lane while it reads to the topic's end.
     private final class Entry {
-        var lane: Lane
-        /// The restore of an empty file. It sorts all records below the committed offset before they are
-        /// written.
-        var restore: LaneRestore?
+        enum Progress {
+            /// The file was empty. The restore sorts all records below the committed offset before they are written.
+            case restoring(LaneRestore)
+            case reading
+            /// The lane has read everything that was written.
+            case complete
+        }
+
+        /// Whether the loop applies the lane's records.
+        enum Service {
+            case notYet
+            /// The loop does not apply them yet, and the lane has as many as it can keep.
+            case paused
+            case served
+        }
+
+        let lane: Lane
+        var progress = Progress.reading
+        var service = Service.notYet
         /// The offset of the next record to take.
         var nextOffset: Int64
         var completeUntil: WallTime
         /// The number of records that were taken and are not in the file.
         var bufferedCount = 0
-        /// Whether the lane has read everything that was written.
-        var isComplete = false
 
         init(lane: Lane, completeUntil: WallTime) {
             self.lane = lane
@@ -31,8 +44,11 @@ final class LaneRegistries {
             nextOffset = lane.appliedOffset ?? 0
         }
 
+        var isRestoring: Bool { if case .restoring = progress { true } else { false } }
+        var isComplete: Bool { if case .complete = progress { true } else { false } }
+
         func buffer(_ record: borrowing Kafka.Record) throws(StoreError) {
-            if let restore, record.offset < lane.changesReportedFrom ?? .max {
+            if case .restoring(let restore) = progress, record.offset < lane.changesReportedFrom ?? .max {
                 try restore.add(key: record.key, value: record.value, offset: record.offset)
             } else {
                 try finishRestore()
@@ -44,18 +60,21 @@ final class LaneRegistries {
         }
 
         /// Starts to read again from the file's offset.
-        func restart(changesReportedFrom: Int64) throws(StoreError) {
+        func restart(changesReportedFrom: Int64, runBytesMax: Int) throws(StoreError) {
             try lane.restart(changesReportedFrom: changesReportedFrom)
             nextOffset = lane.appliedOffset ?? 0
             bufferedCount = 0
-            isComplete = false
+            service = .notYet
+            progress =
+                lane.appliedOffset == nil
+                ? .restoring(LaneRestore(lane: lane, runBytesMax: runBytesMax)) : .reading
         }
 
         func finishRestore() throws(StoreError) {
-            guard let restore else { return }
+            guard case .restoring(let restore) = progress else { return }
             let offset = min(nextOffset, lane.changesReportedFrom ?? nextOffset)
             try restore.finish(AppliedProgress(offset: offset, completeUntil: completeUntil))
-            self.restore = nil
+            progress = .reading
         }
     }
 
@@ -87,10 +106,6 @@ final class LaneRegistries {
     private var batch = RecordBatch(recordsMax: restoreRecordsMax, bytesMax: batchBytesMax)
     /// The open files. They stay open during a rebalance, because most lanes return.
     private var entries: [Int32: Entry] = [:]
-    /// The lanes whose records the loop applies.
-    private var servedLanes: Set<Int32> = []
-    /// The lanes that are paused until the loop serves them.
-    private var pausedLanes: Set<Int32> = []
     private(set) var diskFull: DiskFullState?
     /// Whether the last read was full, so that more records are likely.
     private(set) var hasMore = false
@@ -124,7 +139,7 @@ final class LaneRegistries {
 
     /// Whether the lane is complete, or must apply its records before it reads more.
     func isReady(lane partition: Int32) -> Bool {
-        guard let entry = entries[partition], entry.restore == nil else { return false }
+        guard let entry = entries[partition], !entry.isRestoring else { return false }
         return entry.isComplete || isFull(entry)
     }
 
@@ -135,7 +150,7 @@ final class LaneRegistries {
     /// offset are not news, because another owner reported them. They must be applied all the same.
     func isFullyApplied(lane partition: Int32) -> Bool {
         guard let entry = entries[partition] else { return true }
-        return entry.restore == nil && entry.lane.appliedOffset ?? 0 >= entry.nextOffset
+        return !entry.isRestoring && entry.lane.appliedOffset ?? 0 >= entry.nextOffset
     }
 
     // MARK: Opening
@@ -187,20 +202,15 @@ final class LaneRegistries {
     ///   because Kafka expires offsets. Then news begins after the file. Without a file the lane was never
     ///   begun, and nothing up to its first end is news.
     func startReading(from committed: [Int32: Int64?]) throws {
-        pausedLanes = []
         var starts: [PartitionStart] = []
         for (partition, offset) in committed {
             guard let entry = try openEntry(of: partition) else { continue }
             let place = TopicPartition(topic, partition)
-            try entry.restart(changesReportedFrom: offset ?? entry.lane.appliedOffset ?? .max)
-            if entry.lane.appliedOffset == nil {
-                entry.restore = LaneRestore(
-                    lane: entry.lane,
-                    runBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / committed.count)
-                )
-            }
+            try entry.restart(
+                changesReportedFrom: offset ?? entry.lane.appliedOffset ?? .max,
+                runBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / committed.count))
             if offset == 0 { try finishRestore(of: entry, lane: partition) }
-            let start = entry.restore == nil ? entry.lane.resumeOffset : nil
+            let start = entry.isRestoring ? nil : entry.lane.resumeOffset
             starts.append(
                 PartitionStart(
                     partition: place, position: start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning)
@@ -211,7 +221,7 @@ final class LaneRegistries {
 
     /// Returns the lane's open file. A file whose restore was interrupted is opened again, which empties it.
     private func openEntry(of partition: Int32) throws -> Entry? {
-        guard let known = entries[partition], known.restore != nil else { return entries[partition] }
+        guard let known = entries[partition], known.isRestoring else { return entries[partition] }
         close(known)
         entries[partition] = nil
         _ = try openNextFile(of: [partition])
@@ -219,16 +229,15 @@ final class LaneRegistries {
     }
 
     func releaseAll() {
-        pausedLanes = []
-        servedLanes = []
+        for entry in entries.values { entry.service = .notYet }
         reader.release()
     }
 
     /// Marks that the loop applies the lane's records from now on.
     func serve(lane partition: Int32) {
-        servedLanes.insert(partition)
-        guard pausedLanes.remove(partition) != nil else { return }
-        reader.resume([TopicPartition(topic, partition)])
+        guard let entry = entries[partition] else { return }
+        if case .paused = entry.service { reader.resume([TopicPartition(topic, partition)]) }
+        entry.service = .served
     }
 
     /// Reads records of the topic. `commit` applies them and reports the news.
@@ -268,17 +277,22 @@ final class LaneRegistries {
     /// because its other files are being restored, is paused alone. The other lanes continue to read.
     private func mustApplyFirst() -> Bool {
         for (partition, entry) in entries where isFull(entry) {
-            if servedLanes.contains(partition) { return true }
-            if pausedLanes.insert(partition).inserted { reader.pause([TopicPartition(topic, partition)]) }
+            switch entry.service {
+            case .served: return true
+            case .paused: break
+            case .notYet:
+                reader.pause([TopicPartition(topic, partition)])
+                entry.service = .paused
+            }
         }
         return false
     }
 
-    private var isRestoring: Bool { entries.values.contains { $0.restore != nil } }
+    private var isRestoring: Bool { entries.values.contains(where: \.isRestoring) }
 
     /// Whether the lane has as many records as one file transaction should apply.
     private func isFull(_ entry: Entry) -> Bool {
-        guard entry.restore == nil else { return false }
+        if entry.isRestoring { return false }
         // A full lane must not delay the restore of other lanes.
         let pendingBytesMax = max(Self.pendingBytesMin, Lane.pendingBytesMax / max(1, entries.count))
         return entry.lane.pendingByteCount >= pendingBytesMax
@@ -300,7 +314,7 @@ final class LaneRegistries {
         guard let ends = reader.knownWatermarks(of: place), entry.nextOffset >= ends.high else { return }
         if entry.lane.changesReportedFrom == .max { entry.lane.changesReportedFrom = offset }
         try finishRestore(of: entry, lane: place.partition)
-        entry.isComplete = true
+        entry.progress = .complete
     }
 
     private func finishRestore(of entry: Entry, lane partition: Int32) throws {
@@ -316,7 +330,7 @@ final class LaneRegistries {
     /// Applies the taken records and writes the resulting news to `news`.
     func commit(lane partition: Int32, changesInto news: inout LaneChanges) throws(StoreError) {
         news.removeAll()
-        guard let entry = entries[partition], entry.restore == nil else { return }
+        guard let entry = entries[partition], !entry.isRestoring else { return }
         try entry.lane.commit(
             AppliedProgress(offset: entry.nextOffset, completeUntil: entry.completeUntil),
             reportingChangesInto: &news)

@@ -1,15 +1,12 @@
 internal import JSON
-internal import Lifecycle
 internal import RecordFormat
 internal import Sends
 internal import StageSupport
 internal import Store
 
-/// The position of the expander's walk through all rows of `starts`, one page at a time. It finds activities
-/// that must end before the system ends them, and rows that the topic has dropped.
-struct ScopeScan {
-    /// The number of rows in one page.
-    static let rowsMax = 2000
+/// The expander's walk through all rows of `starts` (`ViewScan`). It finds activities that must end before the system
+/// ends them, and rows that the topic has dropped.
+enum ScopeScan {
     /// The pause between two pages.
     static let pageMilliseconds = 20
     /// The interval between the starts of two passes. It limits the delay of a safety END.
@@ -22,33 +19,6 @@ struct ScopeScan {
         case sendSafetyEnd(LedgerKey)
         case removeExpired
     }
-
-    private(set) var lane: Int32?
-    var range = KeyRange.everything
-    private var remainingLanes: [Int32] = []
-    private var nextPass = Instant.now()
-    private var nextPage = Instant.now()
-
-    /// Whether a pass is in progress.
-    var isInProgress: Bool { lane != nil || !remainingLanes.isEmpty }
-
-    /// Returns the lane to read now. Nil if no page is due.
-    mutating func nextLane(of lanes: some Collection<Int32>, at now: Instant) -> Int32? {
-        if now < nextPage { return nil }
-        nextPage = now.advanced(byMilliseconds: Self.pageMilliseconds)
-        if let lane, !lanes.contains(lane) { self.lane = nil }
-        if lane == nil, remainingLanes.isEmpty, now >= nextPass {
-            remainingLanes = lanes.sorted(by: >)
-            nextPass = now.advanced(byMilliseconds: Self.passMilliseconds)
-        }
-        while lane == nil, let partition = remainingLanes.popLast() {
-            if lanes.contains(partition) { (lane, range) = (partition, .everything) }
-        }
-        return lane
-    }
-
-    /// Marks the end of the current lane.
-    mutating func finishLane() { lane = nil }
 
     /// Returns the action for a row, or nil. Most of the millions of rows are excluded by their time, and
     /// only the others are decoded.

@@ -16,24 +16,18 @@ final class TransactionScopes: ScopeTable {
 
     let lane: Int32
     private let views: TopicViews
-    /// The cache of decoded scopes that all lanes share.
-    private let scopeCache: DecodedRecordCache<LaneScope>
-    private let reader: JSONReader
-    private let log: Log
+    private let committed: CommittedRows
     /// The starts that the transaction writes, with the last value of each key, in the order of their first
     /// `set`. This is the order of a page and of the view. In another order, each piece that is read back
     /// would change all file pages of the transaction's rows.
     private var changedStarts: [ChangedStart] = []
     private var changedStartIndex = KeyIndex()
-    /// The scopes that the transaction writes, in the order of their first `set`. Lanes that handle the sends
-    /// of a group one after another write equal scopes.
+    /// The scopes that the transaction writes, in the order of their first `set`.
     private var changedScopes: [ChangedScope] = []
     private var scopeIndices: [HashedKey: Int] = [:]
-    /// The current scope. The page of an expansion reads and sets its scope several times.
-    private var currentScope: CurrentScope?
-    /// The error of a row that a newer program version wrote, if there was one.
-    private(set) var newerRecord: RecordDecodingError?
-    /// The key of the last lookup. A start is looked up and then set.
+    /// The scope that was read last. The page of an expansion reads its scope several times.
+    private var lastScope: (key: HashedKey, scope: LaneScope?)?
+    /// The key of the last lookup of a start. A start is looked up and then set.
     private var lastKey: HashedKey?
     /// The newest starts among the rows that the view has not read back. It is made at the first lookup in a
     /// transaction, because few tokens need it: nearly all of them name their group. A page has thousands of
@@ -42,20 +36,17 @@ final class TransactionScopes: ScopeTable {
     /// The index rows of changed scopes, also of committed ones, until the view has them.
     private var unreadIndex = UnreadGroupIndex()
 
-    init(
-        lane: Int32, views: TopicViews, scopeCache: DecodedRecordCache<LaneScope>, reader: JSONReader,
-        log: Log
-    ) {
-        self.scopeCache = scopeCache
+    init(lane: Int32, views: TopicViews, reader: JSONReader, log: Log) {
         self.lane = lane
         self.views = views
-        self.reader = reader
-        self.log = log
+        committed = CommittedRows(
+            partition: lane, views: views, reader: reader, log: log,
+            unreadableRowMessage: "a record of starts cannot be read; its scope starts a new one")
     }
 
     fileprivate struct ChangedStart {
         let key: HashedKey
-        var record: [UInt8]
+        var start: EncodedStart
     }
 
     fileprivate struct ChangedScope {
@@ -65,46 +56,36 @@ final class TransactionScopes: ScopeTable {
         var record: [UInt8] = []
     }
 
-    private struct CurrentScope {
-        let key: HashedKey
-        var scope: LaneScope?
-        var isChanged = false
-    }
+    /// The error of a row that a newer program version wrote, if there was one.
+    var newerRecord: RecordDecodingError? { committed.newerRecord }
+    var isUnchanged: Bool { changedStarts.isEmpty && changedScopes.isEmpty }
 
-    var isUnchanged: Bool {
-        changedStarts.isEmpty && changedScopes.isEmpty && currentScope?.isChanged != true
-    }
+    // MARK: Scopes
 
     func scope(for key: [UInt8]) throws(StoreError) -> LaneScope? {
-        if let currentScope, currentScope.key.bytes == key { return currentScope.scope }
-        storeCurrentScope()
+        if let lastScope, lastScope.key.bytes == key { return lastScope.scope }
         let key = Self.topicKey(for: key)
         let scope: LaneScope? =
-            if let number = scopeIndices[key] {
-                changedScopes[number].scope
-            } else {
-                try lookUp(key) { value throws(RecordDecodingError) in
-                    try scopeCache.value(of: value, decode: decode)
-                }
+            if let number = scopeIndices[key] { changedScopes[number].scope } else {
+                try committed.row(for: key)
             }
-        currentScope = CurrentScope(key: key, scope: scope)
+        lastScope = (key, scope)
         return scope
     }
 
-    private func storeCurrentScope() {
-        guard let last = currentScope else { return }
-        currentScope = nil
-        guard last.isChanged, let scope = last.scope else { return }
-        if let number = scopeIndices[last.key] {
+    func set(_ scope: LaneScope, under key: [UInt8]) {
+        let key =
+            if let lastScope, lastScope.key.bytes == key { lastScope.key } else { Self.topicKey(for: key) }
+        lastScope = (key, scope)
+        if let number = scopeIndices[key] {
             changedScopes[number].scope = scope
         } else {
-            scopeIndices[last.key] = changedScopes.count
-            changedScopes.append(ChangedScope(key: last.key, scope: scope))
+            scopeIndices[key] = changedScopes.count
+            changedScopes.append(ChangedScope(key: key, scope: scope))
         }
-        addToIndex(scope, under: last.key)
+        addToIndex(scope, under: key)
     }
 
-    /// A group's scope is in no index, and its key has the fewest slashes.
     private func addToIndex(_ scope: LaneScope, under key: HashedKey) {
         guard let scopeKey = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }),
             let row = GroupIndex.Row(scope, under: scopeKey)
@@ -116,13 +97,15 @@ final class TransactionScopes: ScopeTable {
     func indexEntries(
         _ kind: GroupIndex.Kind, of group: ScopeKey, in range: KeyRange, countMax: Int
     ) throws(StoreError) -> [GroupIndex.Entry] {
-        storeCurrentScope()
-        return try unreadIndex.entries(
-            of: kind, in: group, range: range, countMax: countMax, with: views[lane])
+        try unreadIndex.entries(of: kind, in: group, range: range, countMax: countMax, with: views[lane])
     }
 
+    // MARK: Starts
+
     func start(for key: [UInt8]) throws(StoreError) -> LedgerRow? {
-        try lookUp(Self.topicKey(for: key), decode: decode)
+        let key = Self.topicKey(for: key)
+        if let number = changedIndex(of: key) { return changedStarts[number].start.row }
+        return try committed.row(for: key)
     }
 
     func hasStart(for key: [UInt8]) throws(StoreError) -> Bool {
@@ -140,9 +123,12 @@ final class TransactionScopes: ScopeTable {
             NewestStart.key(app: app, recipient: recipient, installation: installation, type: type))
         if newestStarts == nil { newestStarts = findNewestStarts() }
         var found = newestStarts?[key].flatMap { NewestStart.decode($0.span) }
-        try lookUpInView(key) { value in
-            guard let older = NewestStart.decode(value), older.at > found?.at ?? .min else { return }
-            found = older
+        guard let view = views[lane] else { return found?.key }
+        try view.withSnapshot { snapshot throws(StoreError) in
+            try view.lookUp(key.bytes.span, in: snapshot) { value in
+                guard let older = NewestStart.decode(value), older.at > found?.at ?? .min else { return }
+                found = older
+            }
         }
         return found?.key
     }
@@ -159,24 +145,15 @@ final class TransactionScopes: ScopeTable {
         return found
     }
 
-    func set(_ scope: LaneScope, under key: [UInt8]) {
-        if currentScope?.key.bytes != key {
-            storeCurrentScope()
-            currentScope = CurrentScope(key: Self.topicKey(for: key))
-        }
-        currentScope?.scope = scope
-        currentScope?.isChanged = true
-    }
-
     func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
 
     func set(start: EncodedStart, under key: [UInt8]) {
         let key = if let lastKey, lastKey.bytes == key { lastKey } else { Self.topicKey(for: key) }
         if let number = changedIndex(of: key) {
-            changedStarts[number].record = start.bytes
+            changedStarts[number].start = start
         } else {
             changedStartIndex.insert(changedStarts.count, hash: key.hash)
-            changedStarts.append(ChangedStart(key: key, record: start.bytes))
+            changedStarts.append(ChangedStart(key: key, start: start))
         }
     }
 
@@ -184,28 +161,24 @@ final class TransactionScopes: ScopeTable {
         changedStartIndex.number(hash: key.hash) { changedStarts[$0].key == key }
     }
 
+    // MARK: Writing
+
     /// Drops the changes, after a commit or before the transaction is repeated.
     func removeChanges() {
         changedStarts.removeAll(keepingCapacity: true)
         changedStartIndex.removeAll()
         changedScopes.removeAll(keepingCapacity: true)
         scopeIndices.removeAll(keepingCapacity: true)
-        currentScope = nil
+        lastScope = nil
         newestStarts = nil
     }
 
-    /// Encodes the scopes after the last change, before they are written.
-    func encodeScopes(with encoded: inout EncodedScopeCache) {
-        storeCurrentScope()
+    /// Encodes the scopes after the last change, and returns the records to write.
+    func encodeRecords() -> Records {
         for number in changedScopes.indices {
-            changedScopes[number].record = encoded.record(
-                of: changedScopes[number].scope, under: changedScopes[number].key)
+            changedScopes[number].record = changedScopes[number].scope.encoded()
         }
-    }
-
-    /// The records to write, after `encodeScopes`.
-    var records: Records {
-        Records(starts: changedStarts.makeIterator(), scopes: changedScopes.makeIterator())
+        return Records(starts: changedStarts.makeIterator(), scopes: changedScopes.makeIterator())
     }
 
     struct Records: IteratorProtocol {
@@ -214,14 +187,16 @@ final class TransactionScopes: ScopeTable {
 
         mutating func next() -> (key: HashedKey, value: [UInt8])? {
             if let scope = scopes.next() { return (scope.key, scope.record) }
-            return starts.next().map { ($0.key, $0.record) }
+            return starts.next().map { ($0.key, $0.start.bytes) }
         }
     }
 
     /// Moves the committed changes to the overlay. It holds them until the view has read them back.
     func commit(at now: Instant) {
         views.changeOverlay(of: lane) { overlay in
-            for start in changedStarts { overlay.recordCommit(of: start.key, as: start.record, at: now) }
+            for start in changedStarts {
+                overlay.recordCommit(of: start.key, as: start.start.bytes, at: now)
+            }
             for scope in changedScopes { overlay.recordCommit(of: scope.key, as: scope.record, at: now) }
         }
         removeChanges()
@@ -234,49 +209,5 @@ final class TransactionScopes: ScopeTable {
         // for each key, slightly larger each time, and thousands of keys would take kilobytes each.
         if key.count <= ScopesRowOrder.keyBytesMax { return HashedKey([UInt8](copying: key.span)) }
         return HashedKey(RecordKey.join("", "", Hex.text(of: SHA256.digest(of: key))))
-    }
-
-    private func decode<Row: JSONRecord>(_ value: Span<UInt8>) throws(RecordDecodingError) -> Row {
-        try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
-            try unsafe Row.decode(bytes, with: reader)
-        }
-    }
-
-    private func lookUp<Row>(
-        _ key: HashedKey, decode: (Span<UInt8>) throws(RecordDecodingError) -> Row
-    ) throws(StoreError) -> Row? {
-        var found: Row?
-        try lookUp(key) { value in
-            do throws(RecordDecodingError) {
-                found = try decode(value)
-            } catch {
-                // The row's checksum is right, so the topic holds exactly this value.
-                if case .unknownVersion = error { newerRecord = error }
-                log.error(
-                    "a record of starts cannot be read; its scope starts a new one", .field("lane", lane),
-                    .field("error", error))
-            }
-        }
-        return found
-    }
-
-    /// Calls `found` with the row, if there is one.
-    private func lookUp(_ key: HashedKey, found: (Span<UInt8>) -> Void) throws(StoreError) {
-        if let number = changedIndex(of: key) {
-            let record = changedStarts[number].record
-            return found(record.span)
-        }
-        if let value = views.overlays[lane]?[key] {
-            if !value.isEmpty { found(value.span) }
-            return
-        }
-        try lookUpInView(key, found: found)
-    }
-
-    private func lookUpInView(_ key: HashedKey, found: (Span<UInt8>) -> Void) throws(StoreError) {
-        guard let view = views[lane] else { return }
-        try view.withSnapshot { picture throws(StoreError) in
-            try view.lookUp(key.bytes.span, in: picture, found: found)
-        }
     }
 }

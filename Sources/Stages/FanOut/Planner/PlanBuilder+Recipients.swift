@@ -158,7 +158,18 @@ extension PlanBuilder {
             send, to: .activities(names), as: row, version: version,
             timestamp: ScopeTimestamps.next(whole: row, at: now))
         let lanes = addExpansion(expansion, of: row)
-        report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
+        report(
+            .planned, for: send, version: version, generation: row.generation, lanes: lanes,
+            findings: findings(ofNames: names))
+    }
+
+    /// Returns findings about named activities whose tokens are not known yet.
+    private func findings(ofNames names: [String]) -> [String] {
+        let countMax = NamedActivityCopies.keptActivitiesMax
+        if names.count <= countMax { return [] }
+        return [
+            "audience: names \(names.count) activities. It reaches only those whose tokens are known now. A send that names at most \(countMax) also reaches tokens that come later"
+        ]
     }
 }
 

@@ -21,7 +21,7 @@ extension PlannerDecider {
         let time = stage.clock.earliestTime(at: now)
         let more: Bool
         do throws(StoreError) {
-            more = try view.readPage(of: &range, rows: GroupScan.rowsMax) { key, value in
+            more = try view.readPage(of: &range, rows: ViewScan.rowsMax) { key, value in
                 found.rowCount += 1
                 let bytes = HashedKey([UInt8](copying: key))
                 // A row that is newer than the view comes from this planner, so its note is sent. But it may

@@ -35,7 +35,7 @@ final class PlannerDecider: RecordDecider {
     var plannedWork = PlannedWork()
     var tables: [Int32: TransactionGroups] = [:]
     var heldSendReminders = HeldSendReminders()
-    var groupScan = GroupScan()
+    var groupScan = ViewScan()
 
     init(
         settings: FanOutSettings, in environment: StageEnvironment, context: StageContext<Step>,
@@ -83,7 +83,7 @@ final class PlannerDecider: RecordDecider {
 
     func partitionsAssigned(_ numbers: [Int32]) { heldSendReminders.removeAll(except: numbers) }
 
-    func partitionsRevoked() { groupScan = GroupScan() }
+    func partitionsRevoked() { groupScan = ViewScan() }
 
     func partitionStartedServing(_ partition: Int32) {
         if stage.member.assignedPartitions[partition]?.isScanned == false {

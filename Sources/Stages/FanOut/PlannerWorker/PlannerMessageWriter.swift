@@ -54,7 +54,7 @@ final class PlannerMessageWriter {
     var hasFatalError: Bool { producer.fatalError != nil }
 
     /// Whether the queue has space for the notes of one page of rows.
-    var hasSpaceForPage: Bool { producer.outstandingRecords + GroupScan.rowsMax <= queueNotesMax }
+    var hasSpaceForPage: Bool { producer.outstandingRecords + ViewScan.rowsMax <= queueNotesMax }
 
     func send(_ note: SupersededVersions) {
         if !send(note.encoded(), key: note.key, to: notes, partition: 0, as: .note) { noteLoss(of: 1) }

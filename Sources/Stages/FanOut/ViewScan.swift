@@ -1,8 +1,8 @@
 internal import Lifecycle
 internal import Store
 
-/// The position of the planner's walk through all rows of its partitions, one page at a time.
-package struct GroupScan {
+/// The position of a loop's walk through all rows of its views, one page at a time.
+package struct ViewScan {
     /// The reason of a pass through a partition.
     enum Pass: Int, Comparable {
         /// The partition was assigned. The pass finds held sends, and repeats notes that the previous planner may not
@@ -10,7 +10,7 @@ package struct GroupScan {
         case first
         /// Notes were lost. The pass repeats them.
         case notes
-        /// The regular pass, which finds rows that can be forgotten.
+        /// The regular pass, which finds rows that can be forgotten, and activities that must end.
         case regular
 
         static func < (a: Pass, b: Pass) -> Bool { a.rawValue < b.rawValue }
@@ -28,6 +28,13 @@ package struct GroupScan {
     private var nextRegularPass: Instant?
     /// The time of the next page, except in a first pass.
     private var nextPage: Instant?
+
+    /// - Parameter time: the time of the first regular pass. Nil puts it one interval after the first call of
+    ///   `nextPartition`.
+    init(firstRegularPassAt time: Instant? = nil) { nextRegularPass = time }
+
+    /// Whether a pass is in progress.
+    var isInProgress: Bool { current != nil || waitingPartitions.values.contains { !$0.isEmpty } }
 
     /// Whether a page must be read in each iteration, because held sends may wait there.
     var isUrgent: Bool { isWaiting(.first) || (current != nil && pass == .first) }
@@ -96,7 +103,7 @@ enum ScanPause {
     private static let durationMultiple = 3
 
     static func milliseconds(
-        in pass: GroupScan.Pass, expiredRows: Int, rows: Int, pageMilliseconds: Int
+        in pass: ViewScan.Pass, expiredRows: Int, rows: Int, pageMilliseconds: Int
     ) -> Int {
         let least: Int
         switch pass {

@@ -5,7 +5,7 @@ import Testing
 @testable import FanOut
 
 /// The planner's passes through the rows of its partitions.
-@Suite struct GroupScanTests {
+@Suite struct ViewScanTests {
     private let start = Instant(nanoseconds: 0)
 
     @Test(arguments: [0, 500, 1000, 4000, 10_000])
@@ -16,7 +16,7 @@ import Testing
         var expired = 0.0
         var seconds = 0.0
         while seconds < 20 * retentionSeconds {
-            let rows = min(Double(GroupScan.rowsMax), living + expired)
+            let rows = min(Double(ViewScan.rowsMax), living + expired)
             let found = living == 0 ? 0 : rows * expired / (living + expired)
             let pageMilliseconds = 20
             let pause = ScanPause.milliseconds(
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `a first pass interrupts a pass for notes, which interrupts the regular pass`() {
-        var scan = GroupScan()
+        var scan = ViewScan()
         let owned: [Int32] = [1, 2, 3]
         var now = start
         func next() -> Int32? { scan.nextPartition(of: owned, at: now, intervalMilliseconds: 1000) }
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `a partition that was revoked is not walked`() {
-        var scan = GroupScan()
+        var scan = ViewScan()
         scan.add(1, for: .first)
         scan.add(2, for: .notes)
         let first = scan.nextPartition(of: [1, 2], at: start, intervalMilliseconds: 1000)

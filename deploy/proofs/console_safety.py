@@ -158,6 +158,11 @@ def step_2_older_form(browser):
     browser.wait("2: a goal that comes while the dialog is open also refuses the send", lambda: "has a newer state" in dialog(browser))
     check(PROXY.sends() == before + 1, "2: the planner refused this send")
     until("2: no phone has changed", lambda: shows(FINAL, 3))
+    browser.driver.refresh()
+    time.sleep(6)
+    check("/compose" in browser.driver.current_url and browser.field("contentState.away").get_attribute("value") == "1", "2: the form survives a reload after the refusal")
+    press_send(browser)
+    browser.wait("2: the old form is refused again", lambda: "has a newer state" in dialog(browser))
     press(browser, "Take the newest state")
     browser.wait("2: the newest state comes into the form", lambda: browser.field("contentState.home").get_attribute("value") == "3")
 
@@ -494,6 +499,7 @@ def step_match_mode(browser):
     browser.wait("match: the card has the buttons of the score", lambda: "home +1" in card(browser, FINAL).text)
     home = group(FINAL)["newest"]["contentState"]["home"]
     until("all phones", lambda: shows(FINAL, home))
+    browser.wait("match: the card has the newest score", lambda: f"{home}:0" in card(browser, FINAL).text)
     press_step(browser, FINAL, "home +1")
     browser.wait("match: the change is counted", lambda: is_ready(browser))
     sentence = f"{home}:0 → {home + 1}:0, {FINAL}, everyone with it: 944 phones, now"
@@ -523,8 +529,9 @@ def step_match_mode(browser):
     send("update", FINAL, home + 3)
     until("the feed's goal on all phones", lambda: shows(FINAL, home + 3))
     browser.click(card(browser, FINAL).find_element(By.CSS_SELECTOR, "button.undo"))
-    browser.wait("match: put back is refused if another send came in between", lambda: "has a newer state" in dialog(browser))
+    browser.wait("match: put back is refused if another send came in between", lambda: "has a newer state than this card had" in dialog(browser))
     keys(browser, Keys.ESCAPE)
+    check("was stored" not in browser.text(), "match: a refused step is not reported as stored")
     check(shows(FINAL, home + 3), "match: the newer state stays on the phones")
 
 

@@ -170,8 +170,8 @@ export class Composer {
     const body = this.#form.body();
     const key = this.#key;
     const verb = body.when !== undefined ? "Schedule" : "Send";
-    const dialog = new SendDialog({ body, key, verb, layout: this.#form.layout, attributes: this.#attributes, basis: this.#form.event === "start" ? null : this.#form.basis,
-      onAttempt: () => this.#save({ pending: { body, key, at: Date.now() } }) });
+    const dialog = new SendDialog({ body, key, verb, isForm: true, layout: this.#form.layout, attributes: this.#attributes, basis: this.#form.event === "start" ? null : this.#form.basis,
+      onAttempt: () => this.#save({ pending: { body, key, at: Date.now() } }), onRefused: () => this.#save({ pending: undefined }) });
     const result = await dialog.open();
     if (result.accepted) return this.#sent(result.accepted, body);
     if (result.notStored) return this.#notStored();

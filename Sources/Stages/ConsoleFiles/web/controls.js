@@ -72,16 +72,21 @@ export function names(values, name, path, isOptional) {
   };
 }
 
+const [rowsMin, rowsMax] = [5, 16];
+
 /** The raw JSON, for a value without a form. */
 export function json(name, path, hint, fallback) {
-  const area = h("textarea.code", { spellcheck: "false", rows: 5, placeholder: "{}" });
+  const area = h("textarea.code", { spellcheck: "false", rows: rowsMin, placeholder: "{}" });
   return {
     element: field(name, area, { hint, path, wide: true }),
     read: () => {
       if (area.value.trim() === "") return fallback;
       try { return JSON.parse(area.value); } catch (error) { throw new FieldError(path, `is not valid JSON: ${error.message}`); }
     },
-    write: (value) => { area.value = value === undefined ? "" : JSON.stringify(value, null, 2); },
+    write: (value) => {
+      area.value = value === undefined ? "" : JSON.stringify(value, null, 2);
+      area.rows = Math.max(rowsMin, Math.min(rowsMax, area.value.split("\n").length));
+    },
   };
 }
 

@@ -37,14 +37,14 @@ export function changeTable(before, after) {
   ], changed, ({ path }) => path);
 }
 
-/** A table of two states that a form and its group have: as the form opened, as the group is now, and the form. */
+/** A table of both states: as the reader has seen the group, as it is now, and what the reader wants to send. */
 export function movedTable(opened, newest, form) {
   const names = new Set([opened, newest, form].flatMap((state) => Object.keys(state ?? {})));
   return table("Both states", [
     { title: "Field", cell: (name) => h("code", name) },
-    { title: "When the form opened", cell: (name) => shortText(opened?.[name]) },
+    { title: "You saw", cell: (name) => shortText(opened?.[name]) },
     { title: "The group now", cell: (name) => h("strong", shortText(newest?.[name])) },
-    { title: "Your form", cell: (name) => shortText(form?.[name]) },
+    { title: "Your send", cell: (name) => shortText(form?.[name]) },
   ], [...names], (name) => name);
 }
 

@@ -9,12 +9,21 @@ const asksMax = 4;
 const retryMilliseconds = 10_000;
 /** Insight lists a new start after a moment. */
 const settleMilliseconds = 15_000;
+/** A start waits this long at most between its acceptance and the time at which its group begins. */
+const heldMilliseconds = 60_000;
+/** The sends of a group without a known beginning that are searched for its newest start. */
+const searchedMax = 500;
 
 const known = new Map();
 let asks = 0;
 
+/** The query for the start with which a group began. */
+const startOf = ({ groupId, startedAt }) => query("/v1/sends", { group: groupId, event: "start", limit: startedAt ? 20 : searchedMax,
+  from: startedAt && startedAt - heldMilliseconds, to: startedAt && startedAt + 1000 });
+
 /**
- * The attributes of a group's newest start, of the last 24 hours. Undefined until they are read, and if they are long.
+ * The attributes of the start with which a group began. Undefined until they are read, and if they are long. Without `startedAt` they
+ * are those of the newest start of the last 24 hours.
  *
  * @param group `{groupId, startedAt, userId}`. A group that belongs to one user has none here.
  * @param found called when they are read.
@@ -32,7 +41,7 @@ export function attributesOf({ groupId, startedAt, userId }, found = () => {}) {
     known.set(key, { attributes, askAt: Date.now() + pause });
     if (attributes) found();
   };
-  get(query("/v1/sends", { group: groupId, event: "start", limit: 1 })).then(({ items }) => {
+  get(startOf({ groupId, startedAt })).then(({ items }) => {
     const isNew = !items.length && Date.now() - (startedAt ?? 0) < settleMilliseconds;
     done(items[0]?.attributes, isNew ? retryMilliseconds : Infinity);
   }, () => done(undefined, retryMilliseconds));

@@ -4,7 +4,7 @@
 const wholeNumber = /^u?int\d*\??$/;
 
 /** The type of a member without the mark for an optional one. */
-const plainType = (type) => (type?.$optional !== undefined ? plainType(type.$optional) : type);
+export const plainType = (type) => (type?.$optional !== undefined ? plainType(type.$optional) : type);
 
 /** The kind of a member: number, text, choice, time or other. */
 function kindOf(type) {
@@ -46,13 +46,17 @@ function suggestedLayout(schema) {
   return { sides, steps, countdown: named("time")[0], lines: [...named("text"), ...(sides.length ? numbers.slice(2) : numbers)] };
 }
 
+// The form of a type draws a layout while a reader writes it.
+const listOf = (value) => (Array.isArray(value) ? value : []);
+const sidesOf = ({ sides }) => (listOf(sides).length === 2 && sides.every((side) => typeof side?.score === "string") ? sides : []);
+
 /**
  * The layout of a type: its own, or the one that its schema suggests.
  *
  * @param own the type's `layout`, as in the book's page about schemas.
  */
 export function layoutOf(schema, own) {
-  const layout = own ? { sides: [], steps: [], lines: [], ...own } : suggestedLayout(schema);
+  const layout = own ? { ...own, sides: sidesOf(own), steps: listOf(own.steps), lines: listOf(own.lines) } : suggestedLayout(schema);
   return { ...layout, timeKind: plainType((schema?.$object ?? schema)?.[layout.countdown]) };
 }
 

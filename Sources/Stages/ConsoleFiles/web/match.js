@@ -39,7 +39,7 @@ export class Match {
   putBack(group) {
     const kept = keptState(addressOf(group));
     return kept && h("button.undo", { type: "button", onclick: () => this.#putBack(group, kept) },
-      `put back ${stateWords(layoutOfGroup(group), kept.before)}`, h("small", `${Math.ceil((kept.until - Date.now()) / 1000)} s`));
+      `put back ${stateWords(layoutOfGroup(group), kept.before)} `, h("small", `${Math.ceil((kept.until - Date.now()) / 1000)} s`));
   }
 
   #basis({ groupId, newest }) { return { id: groupId, sendId: newest.sendId, version: newest.version, state: newest.contentState }; }
@@ -55,14 +55,15 @@ export class Match {
     const body = { event: "update", groupId: group.groupId, attributesType: group.attributesType,
       audience: group.userId ? { users: [group.userId] } : "group", contentState: state };
     const dialog = new SendDialog({ body, key, verb: "Send", layout: layoutOfGroup(group), attributes: attributesOf(group), basis,
-      onAttempt: () => saveDraft(address, { pending: { body, key } }) });
-    const { accepted, refused, notStored, newest } = await dialog.open();
+      onAttempt: () => saveDraft(address, { pending: { body, key } }), onRefused: () => discardDraft(address) });
+    const { accepted, refused, notStored } = await dialog.open();
     if (accepted) this.#sent(address, { body, isUndo, before: basis.state, accepted });
     else if (notStored) this.#say("warn", "The send was not stored, so nothing was sent.");
     else if (refused) this.#say("bad", refused.message);
-    else if (newest) this.#changed();
-    if (accepted || notStored || refused) discardDraft(address);
-    else if (drafts()[address]) await this.lookUpPending();
+    // The dialog was closed before the outcome was known.
+    else if (drafts()[address]) return this.lookUpPending();
+    else this.#changed();
+    discardDraft(address);
   }
 
   #sent(address, { body, isUndo, before, accepted: { sendId, version } }) {

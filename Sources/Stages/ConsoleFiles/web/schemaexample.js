@@ -1,6 +1,6 @@
-// Schemas and examples of them: a schema from an example, and the smallest value of a schema.
+// Schemas and examples of them: a schema from an example, the smallest value of a schema, and a value for a preview.
 
-import { schemaOfState } from "./layout.js";
+import { fieldWords, plainType, schemaOfState } from "./layout.js";
 
 /** A schema that fits an example. A list has the type of its first element. */
 export const schemaOfExample = (value) => withLists(value, schemaOfState(value));
@@ -35,5 +35,23 @@ export function smallestValue(schema) {
     return { [name]: smallestValue(members) };
   }
   const members = Object.entries(schema.$object ?? schema).map(([name, type]) => [name, smallestValue(type)]);
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined));
+}
+
+const minutesAhead = 45;
+
+/** A value of a schema for the preview of a layout: scores, a bar that is half full, and texts with the names of their fields. */
+export function sampleValue(schema, layout) {
+  let score = 3;
+  const sampleOf = (name, type) => {
+    const plain = plainType(type);
+    if (name === layout?.progress?.field) return Math.round(layout.progress.end / 2);
+    if (plain?.$enum) return plain.$enum[0];
+    if (typeof plain !== "string") return undefined;
+    if (plain.startsWith("string")) return fieldWords(name);
+    if (plain.startsWith("date.")) return new Date(Date.now() + minutesAhead * 60_000).toISOString();
+    return /^u?int|^double|^float/.test(plain) ? (score = Math.max(0, score - 1)) : undefined;
+  };
+  const members = Object.entries(schema?.$object ?? schema ?? {}).map(([name, type]) => [name, sampleOf(name, type)]);
   return Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }

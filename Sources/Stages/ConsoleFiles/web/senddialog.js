@@ -32,8 +32,9 @@ export class SendDialog {
   #lookupNote = null;
 
   /**
-   * @param send `{body, key, layout, attributes, basis, verb}`. `basis` is the group as the form opened.
-   * `onAttempt` is called before the request leaves.
+   * @param send `{body, key, layout, attributes, basis, verb, isForm}`. `basis` is the group as the reader has seen it. `isForm`: the reader
+   * can go on with a form if the group has moved on.
+   * `onAttempt` is called before the request leaves, and `onRefused` if the planner has refused it because the group has moved on.
    */
   constructor(send) { this.#send = { ...send, body: ifUnmoved(send.body, send.basis) }; }
 
@@ -97,6 +98,7 @@ export class SendDialog {
 
   /** Shows that the planner has refused the send. */
   async #movedOn() {
+    this.#send.onRefused?.();
     await this.#readNewest();
     this.#isMoved = true;
     this.#phase = "asking";
@@ -159,11 +161,11 @@ export class SendDialog {
 
   /** The refusal of a form that is older than the group's newest state. */
   #moved() {
-    const { basis, body } = this.#send;
+    const { basis, body, isForm } = this.#send;
     return [
-      notice("bad", `Nothing was sent. ${body.groupId} has a newer state than this form.`),
+      notice("bad", `Nothing was sent. ${body.groupId} has a newer state than this ${isForm ? "form" : "card"} had.`),
       movedTable(basis.state, this.#newest?.state, body.contentState),
-      h("div.buttons", h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest, isTaken: true }) }, "Take the newest state into the form"),
+      isForm && h("div.buttons", h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest, isTaken: true }) }, "Take the newest state into the form"),
         h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest }) }, "Keep my values and look again")),
     ];
   }

@@ -9,7 +9,7 @@ import { json } from "./controls.js";
 import { layoutOf } from "./layout.js";
 import { preview } from "./preview.js";
 import { refusalNotice } from "./problems.js";
-import { schemaOfExample } from "./schemaexample.js";
+import { sampleValue, schemaOfExample } from "./schemaexample.js";
 import { what } from "./away.js";
 
 export class TypeForm {
@@ -38,7 +38,7 @@ export class TypeForm {
       card("How people see it", null, h("div.in", this.#layout.element)),
       this.#said,
       h("div.buttons", h("button.main", "Save"), remove && h("button.danger", { type: "button", onclick: () => this.#pressed(remove) }, "Delete")));
-    this.element = h("div.compose", this.#form, h("div.side-by", card("Preview of the example", null, h("div.in", this.#preview))));
+    this.element = h("div.compose", this.#form, h("div.side-by", card("Preview", null, h("div.in", this.#preview))));
     this.#draw();
   }
 
@@ -73,8 +73,11 @@ export class TypeForm {
   #draw() {
     const example = this.#read(this.#example);
     const schema = this.#read(this.#state) ?? (example && schemaOfExample(example));
-    show(this.#preview, example === undefined ? h("p.note", "Paste an example to see it on a lock screen.")
-      : preview({ layout: layoutOf(schema, this.#read(this.#layout)), event: "update", state: example, attributes: this.#read(this.#exampleAttributes), title: this.#name }));
+    const attributesSchema = this.#read(this.#attributes);
+    const layout = layoutOf(schema, this.#read(this.#layout));
+    show(this.#preview, schema === undefined ? h("p.note", "Paste an example to see it on a lock screen.")
+      : preview({ layout, event: "update", state: example ?? sampleValue(schema, layout),
+        attributes: this.#read(this.#exampleAttributes) ?? sampleValue(attributesSchema), title: this.#name }));
   }
 
   async #save(button, saved) {

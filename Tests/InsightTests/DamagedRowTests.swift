@@ -53,14 +53,15 @@ struct DamagedRowTests {
     }
 
     @Test func `a list without damage has all rows`() throws {
-        let result = try Self.filledLane(damaged: nil).reader.answer(Self.list)
+        let lane = try Self.filledLane(damaged: nil)
+        let result = lane.reader.answer(Self.list, budget: QueryBudget(milliseconds: 60_000))
         #expect(result.lanes == [0] && result.audit.count == Self.rowCount)
     }
 
     @Test(arguments: [0, 700, rowCount - 1])
     func `a damaged row makes its lane missing, and the loop learns of the file`(damaged: Int) throws {
         let lane = try Self.filledLane(damaged: damaged)
-        let result = lane.reader.answer(Self.list)
+        let result = lane.reader.answer(Self.list, budget: QueryBudget(milliseconds: 60_000))
         #expect(result.lanes.isEmpty && result.audit.isEmpty && result.cuts.isEmpty)
         #expect(lane.openLanes.takeDamage().mapValues(\.damagedTopic) == [0: .audit])
         #expect(lane.openLanes.takeDamage().isEmpty, "the loop takes each damage once")

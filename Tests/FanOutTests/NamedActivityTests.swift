@@ -57,6 +57,10 @@ struct NamedActivityTests {
         #expect(lane.tally.excludedByReason == ["ended": 1])
         try lane.reportToken(of: "p1", user: "ann", .update(activity: "a1"))
         #expect(lane.takeJobs().map(\.head.event) == [.end])
+        // Its phone may have missed the END, so it belongs to the next generation like all others.
+        try lane.expand(makeExpansion(.start, generation: 8, version: 8, send: "again"))
+        try lane.expand(makeExpansion(.update, generation: 8, version: 9, state: 9, send: "all9"))
+        #expect(lane.takeJobs().map(\.entry).sorted() == ["update:a1", "update:a2"])
     }
 
     @Test func `a kept state is only for the group of its send, and not for a cancelled one`() throws {

@@ -293,7 +293,7 @@ private func makeHeldSend() -> Send {
     scope.timestampVersion = 8
     scope.generationTimestamp = 9
     #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
-    scope.endedActivities = ["a1", "a2"]
+    scope.endedActivities = [.init("a1", endVersion: 5), .init("a2", endVersion: 6)]
     scope.endedGenerations = [.init(generation: 3, endVersion: 5), .init(generation: 6, endVersion: 7)]
     #expect(try LaneScope.decode(scope.encoded(), with: reader) == scope)
     scope.newestState = state(7)

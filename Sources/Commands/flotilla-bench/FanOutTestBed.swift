@@ -1,4 +1,5 @@
 internal import CatalogRecords
+internal import FanOut
 internal import Foundation
 internal import Glibc
 internal import Identifiers
@@ -25,7 +26,6 @@ final class FanOutTestBed {
     // The stage. The process and its sampler are nil while it does not run.
     private var worker: StageProcess?
     private var memory: PrivateMemorySampler?
-    private var startCount = 0
 
     // The records that this process has written.
     private let registryWriter: RecordWriter
@@ -49,13 +49,19 @@ final class FanOutTestBed {
 
     // MARK: The stage
 
-    /// Starts the stage in a new process, without state files.
+    /// Starts the stage in a new process, without state files. The process has the identity of the one before, so that
+    /// the group does not wait for the session of a lost member.
     func start(jobsPerSheet: Int) throws {
         try stop()
-        startCount += 1
         try FileManager.default.createDirectory(atPath: dataDirectory, withIntermediateDirectories: true)
+        for slot in try FileManager.default.contentsOfDirectory(atPath: dataDirectory) {
+            let state = "\(dataDirectory)/\(slot)/\(FanOutService.name)"
+            if FileManager.default.fileExists(atPath: state) {
+                try FileManager.default.removeItem(atPath: state)
+            }
+        }
         let newWorker = try StageProcess(
-            .fanOut, of: CommandLine.arguments[0], on: bed, data: "\(dataDirectory)/\(startCount)",
+            .fanOut, of: CommandLine.arguments[0], on: bed, data: dataDirectory,
             extraArguments: ["--per-sheet", String(jobsPerSheet)])
         worker = newWorker
         memory = PrivateMemorySampler(of: newWorker.process.processID)

@@ -25,6 +25,17 @@ package struct LaneScope: JSONRecord, Hashable {
     /// The maximum number of `endedGenerations`. With as many of them, earlier ones may be missing.
     package static let endedGenerationsMax = 8
 
+    /// An activity of a recipient that an END by its id has ended.
+    package struct EndedActivity: Sendable, Hashable {
+        package var activity: String
+        package var endVersion: Int64
+
+        package init(_ activity: String, endVersion: Int64) {
+            self.activity = activity
+            self.endVersion = endVersion
+        }
+    }
+
     /// The maximum number of activities in `endedActivities`.
     package static let endedActivitiesMax = 10
 
@@ -75,7 +86,7 @@ package struct LaneScope: JSONRecord, Hashable {
     package var hasRecipientRows = false
     /// For a recipient: activities that an END by their ids has ended, although the lane did not know them when it read
     /// that END. The newest are kept.
-    package var endedActivities: [String] = []
+    package var endedActivities: [EndedActivity] = []
     /// For a whole group: whether the planner knows that this lane has members.
     package var subscription = SubscriptionState.answered
     /// Whether the ledger contains starts of this scope.
@@ -111,7 +122,10 @@ package struct LaneScope: JSONRecord, Hashable {
             writer.endObject()
         }
         writer.field("hasRecipients", hasRecipientRows ? true : nil)
-        writer.field("endedActivities", endedActivities.isEmpty ? nil : endedActivities)
+        writer.objects("endedActivities", unlessEmpty: endedActivities) { ended, writer in
+            writer.field("activity", ended.activity)
+            writer.field("endedAt", ended.endVersion)
+        }
         writer.field("subscription", subscription == .answered ? nil : subscription.rawValue)
         writer.field("hasStarts", hasStarts ? true : nil)
         writer.field("cancelled", cancelledSends.isEmpty ? nil : cancelledSends)
@@ -142,7 +156,9 @@ package struct LaneScope: JSONRecord, Hashable {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
         hasRecipientRows = record["hasRecipients"].optional?.bool() ?? false
-        endedActivities = record["endedActivities"].optional?.names(countMax: Self.endedActivitiesMax) ?? []
+        endedActivities = record["endedActivities"].objects(countMax: Self.endedActivitiesMax) { object in
+            EndedActivity(object["activity"].name(), endVersion: object["endedAt"].version())
+        }
         subscription = record["subscription"].optional?.choice(of: SubscriptionState.self) ?? .answered
         hasStarts = record["hasStarts"].optional?.bool() ?? false
         cancelledSends = record["cancelled"].optional?.names(countMax: Self.cancelledSendsMax) ?? []

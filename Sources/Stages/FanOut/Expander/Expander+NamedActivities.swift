@@ -80,8 +80,9 @@ extension Expander {
     ) {
         var own = own ?? LaneScope()
         if hasEnded {
-            if own.endedActivities.contains(activity) { return }
-            own.endedActivities = own.endedActivities.suffix(LaneScope.endedActivitiesMax - 1) + [activity]
+            let ended = LaneScope.EndedActivity(activity, endVersion: version)
+            if own.endedActivities.contains(ended) { return }
+            own.endedActivities = own.endedActivities.suffix(LaneScope.endedActivitiesMax - 1) + [ended]
         } else {
             guard version > own.timestampVersion else { return }
             (own.timestamp, own.timestampVersion) = (timestamp, version)

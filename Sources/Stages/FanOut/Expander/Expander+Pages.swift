@@ -43,7 +43,7 @@ extension Expander {
         let isAlike = if case .none = withRows { named.isEmpty } else { false }
         var decision = shared ?? .drop
         var recipient: [UInt8] = []
-        var endedActivities: [String] = []
+        var endedActivities: [LaneScope.EndedActivity] = []
         let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
         let groupKey = walk.expansion.key.bytes
         for index in 0..<page.count {
@@ -72,16 +72,17 @@ extension Expander {
                     decision = try decide(for: named[recipient], own: own, whole: whole, in: walk)
                 }
             }
-            if !endedActivities.isEmpty, let activity = page[index].activity,
-                endedActivities.contains(activity)
-            {
-                walk.expansion.tally.excludedByReason[ExpansionExclusion.ended, default: 0] += 1
-                continue
-            }
             switch decision {
             case .drop: walk.expansion.tally.dropped += 1
             case .exclude(let reason): walk.expansion.tally.excludedByReason[reason, default: 0] += 1
             case .send(let variant, let generation, let version):
+                // A later generation takes the activity in again, if its phone has missed the END.
+                if !endedActivities.isEmpty, let activity = page[index].activity,
+                    endedActivities.contains(where: { $0.activity == activity && $0.endVersion > generation })
+                {
+                    walk.expansion.tally.excludedByReason[ExpansionExclusion.ended, default: 0] += 1
+                    continue
+                }
                 if isStart, let keys {
                     if ledger?.generation != generation || ledger?.start.row.version != version {
                         ledger = LedgerPart(generation, version: version, by: walk.expansion, at: latest)

@@ -1,8 +1,9 @@
 /// The headers of a dead letter, a record in `dead-letters` that a stage could not use. They name the stage,
 /// the reason, and the position of the rejected record.
 ///
-/// A dead letter has the rejected record's key, value and headers unchanged, and these headers in addition. This
-/// form preserves any value, also a missing one. A redrive needs nothing else.
+/// A dead letter has the rejected record's key, value and headers, and these headers in addition. This form preserves any
+/// value, also a missing one, so a redrive needs nothing else. There are two exceptions: a token in plain text is sealed,
+/// and a record that is too large is only named by its position and cannot be redriven.
 package struct DeadLetter: Sendable, Hashable {
     package static let schemaVersion = 1
     /// The maximum length of a reason in characters. A longer reason is truncated.

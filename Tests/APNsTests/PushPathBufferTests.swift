@@ -10,12 +10,11 @@ import Testing
 
     @Test func `every token is in its path as hexadecimal digits, whatever the previous content`() {
         var random = SeededGenerator(seed: 1)
-        let line = PushPathBuffer()
-        defer { line.free() }
+        let buffer = PushPathBuffer()
         for _ in 0..<trialCount(base: 2_000) {
             let token = (0..<random.number(below: 257)).map { _ in UInt8.random(in: 0...255, using: &random) }
             let written = token.withUnsafeBufferPointer {
-                line.write(.device, token: $0, id: PushID(high: 1, low: 2))
+                buffer.write(.device, token: $0, id: PushID(high: 1, low: 2))
             }
             #expect(text(written.path) == "/3/device/" + text(Hex.encode(token)))
             #expect(text(written.id) == "00000000-0000-0001-0000-000000000002")
@@ -23,11 +22,10 @@ import Testing
     }
 
     @Test func `a fixed path is not changed`() {
-        let line = PushPathBuffer()
-        defer { line.free() }
+        let buffer = PushPathBuffer()
         let fixed = "/4/broadcasts/apps/" + String(repeating: "x", count: 300)
         let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-        let written = line.write(.fixed(path: Array(fixed.utf8)), token: none, id: PushID(high: 0, low: 0))
+        let written = buffer.write(.fixed(path: Array(fixed.utf8)), token: none, id: PushID(high: 0, low: 0))
         #expect(text(written.path) == fixed)
     }
 

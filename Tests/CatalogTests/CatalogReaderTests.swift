@@ -45,8 +45,8 @@ struct CatalogReaderTests {
             let bench = try Bench()
             let writer = try bench.writer()
             let now = WallTime.now()
-            try writer.put(makeApp("a"), action: "app.create", now: now)
-            try writer.put(makeApp("b"), action: "app.create", now: now)
+            try writer.write(.put(makeApp("a"), action: "create"), now: now)
+            try writer.write(.put(makeApp("b"), action: "create"), now: now)
             let before = try CatalogReader.readToEnd(bench.settings, topic: bench.catalog, metrics: Metrics())
             #expect(before.apps.keys.sorted() == ["a", "b"])
             try writer.delete(makeApp("a"), withKeys: [], now: now)
@@ -66,8 +66,8 @@ struct CatalogReaderTests {
         let key = APIKeyText.makeKey(app: "a", role: .report, atMilliseconds: 0)
         try await onThread {
             let writer = try bench.writer()
-            try writer.put(makeApp("a"), action: "app.create", now: .now())
-            try writer.put(key.record, action: "key.create", now: .now())
+            try writer.write(.put(makeApp("a"), action: "create"), now: .now())
+            try writer.write(.put(key.record, action: "create"), now: .now())
         }
         try await eventually("the key") { reader.catalog?.keys[key.record.id] != nil }
         #expect(reader.catalog?.apps["a"] == makeApp("a"))
@@ -89,7 +89,9 @@ struct CatalogReaderTests {
         let reader = CatalogReader(Cluster(settings: bench.settings), topic: bench.catalog)
         try await reader.start(bench.context())
         try await onThread {
-            for app in ["a", "c"] { try bench.writer().put(makeApp(app), action: "app.create", now: .now()) }
+            for app in ["a", "c"] {
+                try bench.writer().write(.put(makeApp(app), action: "create"), now: .now())
+            }
         }
         try await eventually("the apps") { reader.catalog?.apps.count == 2 }
         try await onThread {
@@ -107,7 +109,7 @@ struct CatalogReaderTests {
             }
         }
         try await onThread {
-            try bench.writer().put(makeApp("b"), action: "app.create", now: .now())
+            try bench.writer().write(.put(makeApp("b"), action: "create"), now: .now())
         }
         try await eventually("the apps of the new topic") { reader.catalog?.apps.keys.sorted() == ["b"] }
         await reader.stop(by: .now())

@@ -25,7 +25,7 @@ struct CatalogReadinessTests {
             let writer = try CatalogWriter(
                 settings, catalog: "catalog", audit: "audit", author: "a test", metrics: Metrics())
             for number in 0..<apps {
-                try writer.put(makeApp("app-\(number)"), action: "app.create", now: .now())
+                try writer.write(.put(makeApp("app-\(number)"), action: "create"), now: .now())
             }
         }
         var best = Int.max

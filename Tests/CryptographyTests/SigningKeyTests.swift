@@ -88,6 +88,9 @@ import Testing
         #expect(refusal(of: publicKey) == "\(publicKey) holds a public key, not a private key")
         #expect(
             refusal(of: empty) == "\(empty) holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)")
+        let pipe = directory.filePath(named: "pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        #expect(refusal(of: pipe) == "key \(pipe) is not a file")
         #expect(chmod(good, 0o644) == 0)
         #expect(
             refusal(of: good)

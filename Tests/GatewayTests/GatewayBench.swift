@@ -134,9 +134,9 @@ final class GatewayBench: Sendable {
                 let app = App(
                     id: app, bundleID: "com.example.\(app)", environments: [.production],
                     teamID: "ABCDE12345", keyID: "KEY1234567")
-                try writer.put(app, action: "app.create", now: .now())
+                try writer.write(.put(app, action: "create"), now: .now())
             }
-            for key in keys { try writer.put(key, action: "key.create", now: .now()) }
+            for key in keys { try writer.write(.put(key, action: "create"), now: .now()) }
         }
     }
 

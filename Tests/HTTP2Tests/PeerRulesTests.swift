@@ -141,6 +141,20 @@ import Testing
         #expect(text(batch.fields(of: batch.outcomes[0])["a"]) == "b")
     }
 
+    @Test func `a header block may begin with empty frames`() {
+        let client = ClientSession()
+        client.feed([Self.settings])
+        client.push(body: [], tag: 4)
+        _ = client.sent()
+        let endStream: UInt8 = 1
+        client.feed([
+            .headers([], flags: endStream), Frame(.continuation, [], stream: 1),
+            Frame(.continuation, Self.status200, flags: Self.endHeaders, stream: 1),
+        ])
+        #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["4 answered"])
+        #expect(client.events.failure == nil)
+    }
+
     @Test func `a peer that does not speak HTTP/2 has its own failure`() {
         for words in ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.2p1 Debian\r\n"] {
             let client = ClientSession()

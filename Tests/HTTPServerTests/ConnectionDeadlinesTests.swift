@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 
 /// The deadlines of one connection without a server, with times that the test chooses. A body must keep a minimum rate
-/// in each window, and end within a minute. `cutIfOverdue` checks both.
+/// in each window, and end within a minute. `enforceDeadline` checks both.
 struct ConnectionDeadlinesTests {
     private let limits = HTTPLimits()
     private let start = Instant(nanoseconds: 0)
@@ -17,7 +17,7 @@ struct ConnectionDeadlinesTests {
         let descriptor = open("/dev/null", O_WRONLY)
         defer { close(descriptor) }
         var clock = ConnectionDeadlines(descriptor: descriptor, now: start)
-        clock.enter(.body(bytes: 0, began: start), now: start)
+        clock.enter(.body(ConnectionDeadlines.BodyProgress(startingAt: start)), now: start)
         try test(&clock)
     }
 
@@ -27,12 +27,12 @@ struct ConnectionDeadlinesTests {
 
     @Test func `a fast start does not pay for a later silence`() {
         withBody { clock in
-            clock.recordBody(bodyBytes: 1 << 20)
-            _ = clock.cutIfOverdue(now: at(5001), limits: limits)
+            clock.recordBody(receivedBytes: 1 << 20)
+            _ = clock.enforceDeadline(now: at(5001), limits: limits)
             #expect(!isCut(clock))
-            _ = clock.cutIfOverdue(now: at(10_001), limits: limits)
+            _ = clock.enforceDeadline(now: at(10_001), limits: limits)
             #expect(!isCut(clock), "the second check is one window after the first")
-            _ = clock.cutIfOverdue(now: at(10_002), limits: limits)
+            _ = clock.enforceDeadline(now: at(10_002), limits: limits)
             #expect(isCut(clock))
         }
     }
@@ -40,12 +40,12 @@ struct ConnectionDeadlinesTests {
     @Test func `a body that keeps its rate may take a minute but not longer`() {
         withBody { clock in
             for second in 1...60 {
-                clock.recordBody(bodyBytes: second * 1024)
-                _ = clock.cutIfOverdue(now: at(second * 1000), limits: limits)
+                clock.recordBody(receivedBytes: second * 1024)
+                _ = clock.enforceDeadline(now: at(second * 1000), limits: limits)
             }
             #expect(!isCut(clock))
-            clock.recordBody(bodyBytes: 61 * 1024)
-            _ = clock.cutIfOverdue(now: at(60_001), limits: limits)
+            clock.recordBody(receivedBytes: 61 * 1024)
+            _ = clock.enforceDeadline(now: at(60_001), limits: limits)
             #expect(isCut(clock))
         }
     }
@@ -53,8 +53,8 @@ struct ConnectionDeadlinesTests {
     @Test func `a mebibyte at eighteen kibibytes a second is in time`() {
         withBody { clock in
             for second in 1...57 {
-                clock.recordBody(bodyBytes: second * 18 * 1024)
-                _ = clock.cutIfOverdue(now: at(second * 1000), limits: limits)
+                clock.recordBody(receivedBytes: second * 18 * 1024)
+                _ = clock.enforceDeadline(now: at(second * 1000), limits: limits)
             }
             #expect(!isCut(clock) && 57 * 18 * 1024 > 1 << 20)
         }
@@ -62,13 +62,13 @@ struct ConnectionDeadlinesTests {
 
     @Test func `one byte too few in any window cuts the connection`() {
         withBody { clock in
-            clock.recordBody(bodyBytes: 6 * 1024)
-            _ = clock.cutIfOverdue(now: at(6000), limits: limits)
+            clock.recordBody(receivedBytes: 6 * 1024)
+            _ = clock.enforceDeadline(now: at(6000), limits: limits)
             #expect(!isCut(clock))
-            clock.recordBody(bodyBytes: 12 * 1024 - 1)
-            _ = clock.cutIfOverdue(now: at(11_000), limits: limits)
+            clock.recordBody(receivedBytes: 12 * 1024 - 1)
+            _ = clock.enforceDeadline(now: at(11_000), limits: limits)
             #expect(!isCut(clock))
-            _ = clock.cutIfOverdue(now: at(12_000), limits: limits)
+            _ = clock.enforceDeadline(now: at(12_000), limits: limits)
             #expect(isCut(clock))
         }
     }

@@ -64,6 +64,20 @@ struct JSONProblemTests {
         #expect(reported == [#"wrong_type: ["a b"]["x\"y"][0][0] must be true or false, not an integer"#])
     }
 
+    @Test func `an integer outside its range is reported with the range`() {
+        let reported = problems(in: "[-1, 1.5, 7, 12]") { root in
+            var elements = root.array(countMax: .max)
+            for _ in 0..<3 { _ = elements.next()?.uint64() }
+            _ = elements.next()?.int(in: 0...9)
+        }
+        #expect(
+            reported == [
+                "out_of_range: [0] must be from 0 to 18446744073709551615",
+                "wrong_type: [1] must be an integer, not a number",
+                "out_of_range: [3] must be from 0 to 9",
+            ])
+    }
+
     @Test func `a caller can report further problems`() {
         let reported = problems(in: #"{"groupId":"a b"}"#) { root in
             root.object()["groupId"].report("must not contain spaces")

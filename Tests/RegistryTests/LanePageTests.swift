@@ -194,7 +194,7 @@ struct LanePageTests {
             let isWrapped = random.number(below: 2) == 1 && places[0] != places[1]
             return PageCursor(
                 origin: places[isWrapped ? 1 : 0], next: places[isWrapped ? 0 : 1], isWrapped: isWrapped,
-                activity: activity)
+                activityIndex: activity)
         }
         for _ in 0..<trialCount(base: 2000) {
             let cursor = cursor(activity: random.number(below: Audience.namesMax))

@@ -133,8 +133,8 @@ struct SegmentTests {
         }
         #expect(throws: Never.self) { try rule(nestedRule(depth: SegmentRule.depthMax)) }
         #expect(throws: JSONError.self) { try rule(nestedRule(depth: SegmentRule.depthMax + 1)) }
-        #expect(throws: Never.self) { try rule(wideRule(predicateCount: SegmentRule.nodesMax)) }
-        #expect(throws: JSONError.self) { try rule(wideRule(predicateCount: SegmentRule.nodesMax + 1)) }
+        #expect(throws: Never.self) { try rule(wideRule(predicateCount: SegmentRule.predicatesMax)) }
+        #expect(throws: JSONError.self) { try rule(wideRule(predicateCount: SegmentRule.predicatesMax + 1)) }
         let long = String(repeating: "a", count: SegmentRule.textBytesMax + 1)
         #expect(throws: JSONError.self) { try rule(#"{"attribute":"a","equals":"\#(long)"}"#) }
     }

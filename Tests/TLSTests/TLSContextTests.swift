@@ -47,6 +47,9 @@ import Testing
         #expect(
             sentence { try .client(trust: .authorities(.file(directory.path))) }
                 == "\(directory.path) is not a file")
+        let pipe = directory.filePath(named: "pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        #expect(sentence { try .server(chain: .file(pipe), key: .file(key)) } == "\(pipe) is not a file")
         let later = WallTime(milliseconds: 4_102_444_800_000)
         #expect(
             sentence { try .server(chain: .file(chain), key: .file(key), at: later) }?

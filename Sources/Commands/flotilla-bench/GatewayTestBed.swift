@@ -162,9 +162,9 @@ final class GatewayTestBed {
         let app = App(
             id: Self.app, bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
             keyID: "KEY1234567", types: types)
-        try writer.put(app, action: "app.create", now: .now())
+        try writer.write(.put(app, action: "create"), now: .now())
         let (text, key) = APIKeyText.makeKey(app: Self.app, role: role, atMilliseconds: 0)
-        try writer.put(key, action: "key.create", now: .now())
+        try writer.write(.put(key, action: "create"), now: .now())
         return text
     }
 }

@@ -119,11 +119,11 @@ enum JSONBenchmark {
     private static func sumOfFields(of root: JSONValue) -> Int {
         let object = root.object()
         var sum = object["v"].int()
-        unsafe sum += object["app"].utf8.count + object["environment"].utf8.count
-        unsafe sum += object["installationId"].utf8.count + object["userId"].utf8.count
-        unsafe sum += object["kind"].utf8.count + object["attributesType"].utf8.count
-        unsafe sum += object["activityId"].utf8.count + object["groupId"].utf8.count
-        unsafe sum += object["token"].utf8.count
+        unsafe sum += object["app"].utf8().count + object["environment"].utf8().count
+        unsafe sum += object["installationId"].utf8().count + object["userId"].utf8().count
+        unsafe sum += object["kind"].utf8().count + object["attributesType"].utf8().count
+        unsafe sum += object["activityId"].utf8().count + object["groupId"].utf8().count
+        unsafe sum += object["token"].utf8().count
         return sum + (object["eventTime"].int() > 0 ? 0 : 1)
     }
 

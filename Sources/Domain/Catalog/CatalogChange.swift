@@ -27,6 +27,10 @@ package struct CatalogChange: Sendable {
             key: app.key, value: app.encoded(), action: "app." + action, app: app.id, subject: nil)
     }
 
+    package static func delete(_ app: App) -> CatalogChange {
+        CatalogChange(key: app.key, value: nil, action: "app.delete", app: app.id, subject: nil)
+    }
+
     /// - Parameter action: The part of the audit's action behind `key.`, such as `create` or `revoke`.
     package static func put(_ key: APIKey, action: String) -> CatalogChange {
         CatalogChange(

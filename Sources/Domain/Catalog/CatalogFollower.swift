@@ -7,16 +7,17 @@ internal import Telemetry
 /// Confined to one thread.
 final class CatalogFollower {
     private let settings: KafkaSettings
-    private let clientMetrics: Metrics
-    private let metrics: CatalogMetrics
-    private let log: Log
+    private let partition: TopicPartition
     private let topicReader: PartitionReader
-    /// The client that asks for the end of the topic. Nil until the first question.
+    /// The client that asks for the current end of the topic. Nil until the first question.
     private var endProducer: Producer?
     private var batch = RecordBatch()
     private let jsonReader = JSONReader()
+    private let log: Log
+    private let metrics: CatalogMetrics
+    /// The metrics for `endProducer`.
+    private let clientMetrics: Metrics
 
-    private let partition: TopicPartition
     private(set) var catalog = CatalogSnapshot()
     /// The offset of the next record.
     private(set) var nextOffset: Int64 = 0
@@ -34,6 +35,14 @@ final class CatalogFollower {
         self.metrics = CatalogMetrics(in: metrics)
         partition = TopicPartition(topic, 0)
     }
+
+    deinit {
+        batch.clear()
+        topicReader.close()
+    }
+
+    /// The descriptor that is readable when the reader has records or events.
+    var descriptor: Int32 { topicReader.descriptor }
 
     /// Asks the cluster for the end of the topic and begins to read. Without the end, only an empty fetch would
     /// show that all records are read, and the cluster holds such a fetch open. After a success, further calls
@@ -68,15 +77,7 @@ final class CatalogFollower {
         return try producer.watermarks(of: partition, withinMilliseconds: limit).high
     }
 
-    deinit {
-        batch.clear()
-        topicReader.close()
-    }
-
-    /// The descriptor that is readable when the reader has records or events.
-    var descriptor: Int32 { topicReader.descriptor }
-
-    /// Applies the available records. Returns true if the catalog may have changed. Throws if a new reader is
+    /// Applies the available records. Returns true if the catalog may have changed. Throws if a new follower is
     /// needed.
     func poll(waitMilliseconds: Int32 = 0) throws -> Bool {
         let events = topicReader.poll(into: &batch, waitMilliseconds: waitMilliseconds)

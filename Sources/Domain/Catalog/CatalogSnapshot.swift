@@ -111,7 +111,6 @@ package struct CatalogSnapshot: Sendable {
             return value == nil ? .changed : markUnusable(keyText, reason: "the key is not kind/app/name")
         }
         let record = TopicRecord(key: key, keyText: keyText, app: parts[1], name: parts[2], value: value)
-        // Each function first removes the earlier record of the key.
         switch parts[0] {
         case "app": return applyApp(record, with: reader)
         case "type": return applyType(record, with: reader)

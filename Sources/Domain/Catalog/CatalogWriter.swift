@@ -32,12 +32,10 @@ package final class CatalogWriter: Sendable {
         self.author = author
     }
 
-    /// Writes an app.
-    ///
-    /// - Parameter action: The kind of the change for the audit, for example `app.create`.
-    package func put(_ app: App, action: String, now: WallTime) throws {
+    /// Makes one change of the catalog.
+    package func write(_ change: CatalogChange, now: WallTime) throws {
         try writeRecord(
-            app.key, value: app.encoded(), entry: auditEntry(at: now, action: action, app: app.id))
+            change.key, value: change.value, entry: change.auditEntry(by: author, at: now.milliseconds))
     }
 
     /// Deletes an app. Its keys go first, because they must not give access to a new app with the same id.
@@ -47,47 +45,33 @@ package final class CatalogWriter: Sendable {
     package func delete(
         _ app: App, withKeys keys: [APIKey], otherRecordKeys: [[UInt8]] = [], now: WallTime
     ) throws {
-        for key in keys {
-            try writeRecord(
-                key.key, value: nil,
-                entry: auditEntry(at: now, action: "key.delete", app: app.id, subject: key.id))
-        }
+        for key in keys { try write(.delete(key), now: now) }
         for key in otherRecordKeys {
             _ = try producer.storeRecord(action: "write the catalog", in: catalog, key: key, value: nil)
         }
-        try writeRecord(app.key, value: nil, entry: auditEntry(at: now, action: "app.delete", app: app.id))
+        try write(.delete(app), now: now)
     }
 
-    /// Makes one change of the catalog.
-    package func write(_ change: CatalogChange, now: WallTime) throws {
-        try writeRecord(
-            change.key, value: change.value, entry: change.auditEntry(by: author, at: now.milliseconds))
-    }
-
-    package func put(_ key: APIKey, action: String, now: WallTime) throws {
-        try writeRecord(
-            key.key, value: key.encoded(),
-            entry: auditEntry(at: now, action: action, app: key.app, subject: key.id))
-    }
-
+    /// Writes the record of the installation's sealing keys.
+    ///
+    /// - Parameter action: The kind of the change for the audit, such as `sealing-keys.use`.
     package func put(_ record: SealingRecord, action: String, now: WallTime) throws {
-        let entry = auditEntry(
-            at: now, action: action, app: AuditEntry.everyApp, subject: "key \(record.newestKeyNumber)")
+        let entry = auditEntry(at: now, action: action, subject: "key \(record.newestKeyNumber)")
         try writeRecord(SealingRecord.key, value: record.encoded(), entry: entry)
     }
 
     /// Writes an audit entry for an action that changes no record. Returns the cluster's timestamp.
     package func recordAction(_ action: String, now: WallTime) throws -> Int64? {
-        let entry = auditEntry(at: now, action: action, app: AuditEntry.everyApp)
+        let entry = auditEntry(at: now, action: action)
         return try producer.storeRecord(
             action: "write the audit", in: audit, key: entry.key, value: entry.encoded()
         ).stamp
     }
 
-    private func auditEntry(at now: WallTime, action: String, app: String, subject: String? = nil)
-        -> AuditEntry
-    {
-        AuditEntry(at: now.milliseconds, author: author, action: action, app: app, subject: subject)
+    /// Returns an entry that concerns no single app.
+    private func auditEntry(at now: WallTime, action: String, subject: String? = nil) -> AuditEntry {
+        AuditEntry(
+            at: now.milliseconds, author: author, action: action, app: AuditEntry.everyApp, subject: subject)
     }
 
     /// Writes the audit entry and then the record. A crash in between leaves an entry without its change, but never a

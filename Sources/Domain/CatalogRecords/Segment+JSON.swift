@@ -37,14 +37,16 @@ extension JSONValue {
     private func segmentRule(depth: Int, predicateCount: inout Int) -> SegmentRule {
         predicateCount += 1
         // The problem is reported once, not for each further predicate.
-        if predicateCount == SegmentRule.nodesMax + 1 {
+        if predicateCount == SegmentRule.predicatesMax + 1 {
             report(
-                "exceeds the limit of \(SegmentRule.nodesMax) predicates in a segment", as: .outOfRange)
+                "exceeds the limit of \(SegmentRule.predicatesMax) predicates in a segment", as: .outOfRange)
         }
         if depth > SegmentRule.depthMax {
             report("is nested deeper than \(SegmentRule.depthMax) predicates", as: .outOfRange)
         }
-        guard predicateCount <= SegmentRule.nodesMax, depth <= SegmentRule.depthMax else { return .or([]) }
+        guard predicateCount <= SegmentRule.predicatesMax, depth <= SegmentRule.depthMax else {
+            return .or([])
+        }
         let object = object()
         guard kind == .object else { return .or([]) }
         let rule = segmentPredicate(in: object, depth: depth, predicateCount: &predicateCount)
@@ -70,17 +72,17 @@ extension JSONValue {
         if !not.isMissing { return .not(not.segmentRule(depth: depth + 1, predicateCount: &predicateCount)) }
         if !tag.isMissing { return .tag(tag.name()) }
         if !attribute.isMissing {
-            return .test(.attribute(attribute.segmentText()), segmentTest(in: object, isVersion: false))
+            return .test(.attribute(attribute.segmentText()), segmentTest(in: object, with: .any))
         }
         let profileField = field.choice(of: SegmentRule.Field.self) ?? .locale
         return .test(
             .field(profileField),
-            segmentTest(in: object, isVersion: profileField.isVersion, isTextOnly: true))
+            segmentTest(in: object, with: profileField.isVersion ? .version : .text))
     }
 
     private func segmentRules(depth: Int, predicateCount: inout Int) -> [SegmentRule] {
         var rules: [SegmentRule] = []
-        var elements = array(countMax: SegmentRule.nodesMax)
+        var elements = array(countMax: SegmentRule.predicatesMax)
         if kind == .array, elements.count == 0 { report("must have at least one predicate") }
         while let element = elements.next() {
             rules.append(element.segmentRule(depth: depth + 1, predicateCount: &predicateCount))
@@ -88,13 +90,18 @@ extension JSONValue {
         return rules
     }
 
+    /// The values that a test may compare with.
+    private enum AllowedValues {
+        /// Strings, numbers, true and false: the values of attributes.
+        case any
+        /// Only strings.
+        case text
+        /// Only strings with a digit: system versions and app builds.
+        case version
+    }
+
     /// Reads the test of a predicate, such as `"atLeast": 3`.
-    /// - Parameters:
-    ///   - isVersion: whether the values are system versions or app builds, which need a digit.
-    ///   - isTextOnly: whether numbers, true and false are invalid.
-    private func segmentTest(
-        in object: JSONObject, isVersion: Bool, isTextOnly: Bool = false
-    ) -> SegmentRule.Test {
+    private func segmentTest(in object: JSONObject, with allowed: AllowedValues) -> SegmentRule.Test {
         let tests = object.segmentTests()
         guard tests.count == 1 else {
             report("must have exactly one of equals, in, above, atLeast, below, atMost, exists")
@@ -103,17 +110,17 @@ extension JSONValue {
         let (name, value) = tests[0]
         switch name {
         case "exists": return .exists(value.bool())
-        case "equals": return .isIn([value.segmentValue(isVersion: isVersion, isTextOnly: isTextOnly)])
+        case "equals": return .isIn([value.segmentValue(allowed)])
         case "in":
             var values: [SegmentRule.Value] = []
             var elements = value.array(countMax: SegmentRule.valuesMax)
             while let element = elements.next() {
-                values.append(element.segmentValue(isVersion: isVersion, isTextOnly: isTextOnly))
+                values.append(element.segmentValue(allowed))
             }
             return .isIn(values)
         default:
             // One of the comparisons, whose raw values are these names.
-            let bound = value.segmentValue(isVersion: isVersion, isTextOnly: isTextOnly)
+            let bound = value.segmentValue(allowed)
             if case .boolean = bound {
                 value.report("must be a number or a string: true and false have no order")
             }
@@ -125,10 +132,10 @@ extension JSONValue {
     private static let exactIntegerBound = 0x1p62
 
     /// Reads the value with which a test compares.
-    private func segmentValue(isVersion: Bool, isTextOnly: Bool) -> SegmentRule.Value {
+    private func segmentValue(_ allowed: AllowedValues) -> SegmentRule.Value {
         switch kind {
-        case .boolean where !isTextOnly: return .boolean(bool())
-        case .integer where !isTextOnly, .number where !isTextOnly:
+        case .boolean where allowed == .any: return .boolean(bool())
+        case .integer where allowed == .any, .number where allowed == .any:
             // 30.0 is stored as 30, so that a rule reads the same after it is written. A larger number might
             // not fit into `Int64`.
             let number = double()
@@ -138,13 +145,12 @@ extension JSONValue {
         case .string:
             let text = segmentText()
             let hasDigit = text.utf8.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-            if isVersion, !hasDigit {
-                report("must be a version, such as \"17.4\"")
-            }
+            if allowed == .version, !hasDigit { report("must be a version, such as \"17.4\"") }
             return .text(text)
         default:
             report(
-                isTextOnly ? "must be a string" : "must be a string, a number, true or false", as: .wrongType)
+                allowed == .any ? "must be a string, a number, true or false" : "must be a string",
+                as: .wrongType)
             return .text("")
         }
     }

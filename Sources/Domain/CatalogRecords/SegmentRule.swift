@@ -59,7 +59,7 @@ package indirect enum SegmentRule: Sendable, Hashable {
     /// The maximum nesting depth of `and`, `or` and `not`.
     package static let depthMax = 8
     /// The maximum number of predicates in one rule, including nested ones.
-    package static let nodesMax = 256
+    package static let predicatesMax = 256
     /// The maximum number of values in one `in`.
     package static let valuesMax = 256
     /// The maximum size of a text or a name in bytes.

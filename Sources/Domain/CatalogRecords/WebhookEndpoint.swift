@@ -28,7 +28,7 @@ package struct WebhookEndpoint: JSONRecord, Hashable {
         }
     }
 
-    /// The reason and the time of an end of all calls.
+    /// The reason why the endpoint is not called any more, and the time from which on it is not.
     package struct Disabling: Sendable, Hashable {
         /// Milliseconds since 1970.
         package var at: Int64
@@ -88,7 +88,7 @@ package struct WebhookEndpoint: JSONRecord, Hashable {
     /// The name under which `TokenSeal` seals the secrets of an endpoint.
     package static func secretName(of endpoint: String) -> String { "webhook/" + endpoint }
 
-    /// Returns the key of the record, for example `webhook/shop/billing`.
+    /// The key of the record, for example `webhook/shop/billing`.
     package var key: [UInt8] { RecordKey.join("webhook", app, name) }
 
     /// Returns the secrets that sign a call at this time, in milliseconds since 1970.
@@ -203,9 +203,12 @@ extension JSONValue {
         return WebhookEventType.allCases.filter(types.contains)
     }
 
+    /// The limit of types in a record: more than any program will know.
+    private static let storedTypesMax = 100
+
     /// Reads the types of a record. Types of a newer program are ignored.
     fileprivate func knownWebhookEventTypes() -> [WebhookEventType] {
-        let names = Set(strings(countMax: 100))
+        let names = Set(strings(countMax: Self.storedTypesMax))
         return WebhookEventType.allCases.filter { names.contains($0.rawValue) }
     }
 }

@@ -46,8 +46,8 @@ extension SchemaCheck {
     /// Checks a date that Swift decodes from a text in ISO 8601.
     mutating func checkDateText(_ value: JSONValue) {
         guard expect(value, kinds: [.string], swiftName: "Date", remedy: Self.dateRemedy) else { return }
-        guard unsafe UTCDate.seconds(iso8601: value.utf8) == nil else { return }
-        if unsafe UTCDate.hasFraction(iso8601: value.utf8) {
+        guard unsafe UTCDate.seconds(iso8601: value.utf8()) == nil else { return }
+        if unsafe UTCDate.hasFraction(iso8601: value.utf8()) {
             addFinding(
                 at: value, code: .notPortable,
                 message:
@@ -92,8 +92,8 @@ extension SchemaCheck {
             return lower.kind == .string && upper.kind == .string ? lower.string() <= upper.string() : nil
         case .dateISO8601:
             guard lower.kind == .string, upper.kind == .string,
-                let low = unsafe UTCDate.seconds(iso8601: lower.utf8),
-                let high = unsafe UTCDate.seconds(iso8601: upper.utf8)
+                let low = unsafe UTCDate.seconds(iso8601: lower.utf8()),
+                let high = unsafe UTCDate.seconds(iso8601: upper.utf8())
             else { return nil }
             return low <= high
         default:

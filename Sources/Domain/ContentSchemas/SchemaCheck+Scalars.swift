@@ -71,7 +71,7 @@ extension SchemaCheck {
         guard expect(value, kinds: [.string], swiftName: "UUID", remedy: "send it as a string") else {
             return
         }
-        if unsafe !TextFormat.isUUID(value.utf8) {
+        if unsafe !TextFormat.isUUID(value.utf8()) {
             addFinding(
                 at: value, code: .malformed, message: "is not a UUID; send 8-4-4-4-12 hexadecimal digits")
         }
@@ -83,7 +83,7 @@ extension SchemaCheck {
                 value, kinds: [.string], swiftName: "Data",
                 remedy: "send its bytes in base64, not as an array")
         else { return }
-        if unsafe !TextFormat.isBase64(value.utf8) {
+        if unsafe !TextFormat.isBase64(value.utf8()) {
             addFinding(
                 at: value, code: .malformed,
                 message: "is not base64; send it padded with =, without line breaks")
@@ -92,7 +92,7 @@ extension SchemaCheck {
 
     private mutating func checkURL(_ value: JSONValue) {
         guard expect(value, kinds: [.string], swiftName: "URL", remedy: "send it as a string") else { return }
-        switch unsafe URLValidation.validate(value.utf8) {
+        switch unsafe URLValidation.validate(value.utf8()) {
         case .valid: break
         case .invalid:
             addFinding(

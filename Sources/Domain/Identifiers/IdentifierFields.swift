@@ -4,30 +4,30 @@ package import JSON
 
 extension JSONValue {
     package func name() -> String {
-        guard let text = unsafe text else { return "" }
+        guard let text = unsafe utf8IfString() else { return "" }
         unsafe reportName(text)
         return unsafe string(from: text)
     }
 
     private func reportName(_ text: UnsafeBufferPointer<UInt8>) {
-        // In a plain document only the length can be wrong.
-        if isPlain, (1...NameRules.bytesMax).contains(text.count) { return }
+        // In a document of plain ASCII only the length can be wrong.
+        if isPlainASCII, (1...NameRules.bytesMax).contains(text.count) { return }
         if let problem = unsafe NameRules.problem(utf8: text) { report(problem) }
     }
 
     package func appID() -> String {
-        guard let text = unsafe text else { return "" }
+        guard let text = unsafe utf8IfString() else { return "" }
         if let problem = unsafe AppIDRules.problem(utf8: text) { report(problem) }
         return unsafe string(from: text)
     }
 
-    /// Checks a name whose bytes the caller reads in place, with the same reports as `name`.
+    /// Checks a name whose bytes the caller reads in place by `utf8`. Both calls together report as `name` does.
     package func checkName() {
-        if isString { unsafe reportName(utf8) }
+        if isString { unsafe reportName(utf8()) }
     }
 
     package func recipient() -> Recipient {
-        guard let text = unsafe text else { return .user("") }
+        guard let text = unsafe utf8IfString() else { return .user("") }
         if let recipient = unsafe Recipient(utf8: text) { return recipient }
         report("must be u: and a user, or i: and an installation")
         return .user("")

@@ -71,13 +71,14 @@
     package static func append(_ part: Span<UInt8>, to out: inout [UInt8]) {
         unsafe part.withUnsafeBytes { bytes in
             if unsafe mayNeedEscape(bytes) {
-                for place in bytes.indices { unsafe appendEscaped(bytes[place], to: &out) }
+                for index in bytes.indices { unsafe appendEscaped(bytes[index], to: &out) }
             } else {
                 unsafe out.append(contentsOf: bytes)
             }
         }
     }
 
+    /// Appends a recipient as one part, in the form of `Recipient.text`.
     package static func append(_ recipient: Recipient, to out: inout [UInt8]) {
         switch recipient {
         case .user(let id): append(prefix: "u:", id: id, to: &out)
@@ -85,10 +86,9 @@
         }
     }
 
-    /// Appends a recipient whose kind is known.
-    package static func append(prefix kind: StaticString, id: String, to out: inout [UInt8]) {
+    private static func append(prefix: StaticString, id: String, to out: inout [UInt8]) {
         unsafe out.append(
-            contentsOf: UnsafeBufferPointer(start: kind.utf8Start, count: kind.utf8CodeUnitCount))
+            contentsOf: UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
         append(id, to: &out)
     }
 
@@ -96,7 +96,7 @@
         byte == separator || byte == UInt8(ascii: "%") || byte < 0x20 || byte == 0x7F
     }
 
-    /// Whether some byte may need an escape.
+    /// Whether a byte may need an escape. `false` is certain.
     private static func mayNeedEscape(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe EightByteSearch.mayContain(in: bytes) { word in
             EightByteSearch.controlMarks(in: word) | EightByteSearch.marks(of: separator, in: word)

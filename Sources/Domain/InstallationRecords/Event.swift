@@ -94,11 +94,7 @@ package struct Event: JSONRecord, Hashable {
         bytes.removeAll(keepingCapacity: true)
         RecordKey.append(app, to: &bytes)
         bytes.append(RecordKey.separator)
-        if let user {
-            RecordKey.append(prefix: "u:", id: user, to: &bytes)
-        } else {
-            RecordKey.append(prefix: "i:", id: installation ?? "", to: &bytes)
-        }
+        RecordKey.append(user.map(Recipient.user) ?? .installation(installation ?? ""), to: &bytes)
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -2,8 +2,8 @@
 /// the reason, and the position of the rejected record.
 ///
 /// A dead letter has the rejected record's key, value and headers, and these headers in addition. This form preserves any
-/// value, also a missing one, and a redrive needs nothing else. Only tokens may be sealed in it. A record that is too
-/// large for the topic is not kept: its dead letter has only these headers.
+/// value, also a missing one, so a redrive needs nothing else. There are two exceptions: a token in plain text is sealed,
+/// and a record that is too large is only named by its position and cannot be redriven.
 package struct DeadLetter: Sendable, Hashable {
     package static let schemaVersion = 1
     /// The maximum length of a reason in characters. A longer reason is truncated.

@@ -4,8 +4,8 @@ internal import RecordFormat
 internal import Sends
 internal import Topics
 
-/// Finds out whether a group got a newer send after a record of `sends` was written. The planner gives each
-/// send that it reads the newest version, so a redriven old send would replace the newer one.
+/// A check whether a group got a newer send after a record of `sends` was written. The planner gives each send that it
+/// reads the newest version, so a redriven old send would replace the newer one.
 ///
 /// A caller requests the keys of several groups, reads their rows once, and then asks about each group.
 struct GroupVersionCheck {

@@ -5,7 +5,7 @@ internal import RecordFormat
 internal import Telemetry
 internal import Topics
 
-/// Writes the records, the marks and the audit entries of one call, and waits for all acknowledgements.
+/// A writer of the records, the marks and the audit entries of one call. It waits for all acknowledgements.
 final class ReplayWriter {
     private static let flushMilliseconds = 60_000
     /// The wait for acknowledgements when the producer's queue is full.
@@ -52,7 +52,7 @@ final class ReplayWriter {
             name: Array(DeadLetterMark.header.description.utf8), value: Array("1".utf8))
         let record = OutgoingRecord(
             topic: .deadLetters, partition: partition, key: nil, value: mark.encoded(), headers: [header])
-        return try store([record]).first ?? -1
+        return try store([record])[0]
     }
 
     func writeAudit(_ action: String, app: String, subject: String) throws {
@@ -72,27 +72,25 @@ final class ReplayWriter {
 
     /// Stores all records, each by itself. If it throws, some of them may be stored.
     ///
-    /// - Returns: The offsets of the records.
+    /// - Returns: The offset of each record.
     @discardableResult
     func store(_ records: [OutgoingRecord]) throws -> [Int64] {
         var deliveries: [Delivery] = []
         for (index, record) in records.enumerated() {
             let topic = try topic(named: record.topic)
             var headers = RecordHeaders(record.headers)
-            while true {
+            attempts: while true {
                 let result = producer.send(
                     to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
                     headers: &headers, tag: UInt64(index))
-                if case .queued = result { break }
-                if case .refused(let code) = result {
+                switch result {
+                case .queued: break attempts
+                case .full:
+                    _ = producer.collectDeliveries(
+                        into: &deliveries, waitMilliseconds: Self.fullQueueWaitMilliseconds)
+                case .refused(let code), .unusable(let code):
                     throw KafkaError(action: "write to \(topic.name)", code: code, text: code.text)
                 }
-                if case .unusable(let code) = result {
-                    throw KafkaError(action: "write to \(topic.name)", code: code, text: code.text)
-                }
-                // The queue is full.
-                _ = producer.collectDeliveries(
-                    into: &deliveries, waitMilliseconds: Self.fullQueueWaitMilliseconds)
             }
         }
         _ = producer.flush(withinMilliseconds: Self.flushMilliseconds, into: &deliveries)
@@ -122,12 +120,17 @@ final class ReplayWriter {
             let result = producer.send(
                 to: topic, partition: record.partition, key: record.key?.span, value: record.value?.span,
                 headers: &headers)
-            guard result == .queued else {
-                try producer.abort()
-                throw ReplayFailure(
-                    exitStatus: .unavailable, description: "\(topic.name) does not accept a record: \(result)"
-                )
+            let reason: String
+            switch result {
+            case .queued: continue
+            case .full: reason = "the producer's queue is full"
+            case .refused(let code), .unusable(let code): reason = code.text
             }
+            try producer.abort()
+            throw ReplayFailure(
+                exitStatus: .unavailable,
+                description:
+                    "cannot write to \(topic.name): \(reason); nothing of this batch was sent, so call again")
         }
         try producer.commit()
     }

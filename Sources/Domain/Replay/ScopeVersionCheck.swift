@@ -7,7 +7,7 @@ internal import RecordFormat
 internal import Sends
 internal import Topics
 
-/// Finds the jobs that must not be sent again, by the rows of the topic `starts` in one lane. A row is the
+/// A check that finds the jobs that must not be sent again, by the rows of the topic `starts` in one lane. A row is the
 /// state of a scope (a group, a recipient in a group, or an activity) or the record of a start.
 ///
 /// The sender checks `superseded` again before a push, but only these rows know the state of a single
@@ -16,8 +16,6 @@ internal import Topics
 struct ScopeVersionCheck {
     /// The limit of keys that are held at the same time.
     static let keysMax = 100_000
-    /// The time that a job waits in the shorter retry tier before its push.
-    private static let retryTierMilliseconds: Int64 = 5_000
 
     /// The facts of a scope or of a start. All zero if the topic has no row.
     private struct Row {
@@ -68,7 +66,7 @@ struct ScopeVersionCheck {
 
     /// Returns the reason not to send a job again, or nil.
     func skipReason(for head: SheetHead, job: Addressee, now: Int64) -> ReplaySkipReason? {
-        let expiresInRetryTier = head.deadline <= (now + Self.retryTierMilliseconds) / 1000
+        let expiresInRetryTier = head.deadline <= (now + RedrivenRecord.retryTierMilliseconds) / 1000
         if expiresInRetryTier { return .expired }
         if head.event == .end { return nil }
         let (group, recipient) = scopeRows(for: head, job: job)

@@ -4,8 +4,11 @@ internal import Jobs
 internal import Kafka
 internal import RecordFormat
 
-/// Finds the receipts of one send among all records of a lane's `receipts`.
+/// A filter that finds the receipts of one send among all records of a lane's `receipts`.
 struct SendReceiptFilter {
+    /// The tolerated difference between the gateway's clock and the cluster's stamps of the receipts.
+    private static let clockDifferenceMilliseconds: Int64 = 60_000
+
     private let send: String
     private let app: String
     private let reader = JSONReader()
@@ -16,6 +19,9 @@ struct SendReceiptFilter {
         self.app = app
         sendBytes = Array(send.utf8)
     }
+
+    /// Returns the time from which on a lane can have receipts of a send, in milliseconds since 1970.
+    static func firstReceiptTime(acceptedAt: Int64) -> Int64 { acceptedAt - clockDifferenceMilliseconds }
 
     /// Returns the receipt, or nil if the record is not a receipt of the send.
     func receipt(in record: borrowing Kafka.Record) -> Receipt? {
@@ -32,7 +38,7 @@ struct SendReceiptFilter {
         return unsafe bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return false }
             var start = 0
-            // `memchr` finds the next place of the first byte, and `memcmp` compares the rest there.
+            // `memchr` finds the next position of the first byte, and `memcmp` compares the rest there.
             while bytes.count - start >= needle.count,
                 let match = unsafe memchr(base + start, Int32(first), bytes.count - start)
             {

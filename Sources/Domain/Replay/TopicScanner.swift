@@ -2,7 +2,7 @@ package import Kafka
 internal import Lifecycle
 internal import Telemetry
 
-/// Reads partitions from a start to their present end, for commands. A consumer starts slowly, so finished
+/// A reader of partitions from a start to their present end, for commands. A consumer starts slowly, so finished
 /// consumers are reused for the next partition.
 ///
 /// Confined to one thread. A scan may start another scan.

@@ -55,33 +55,31 @@ package struct SendProgress: Sendable {
     }
 
     /// Replaces the planner's part, with exceptions for verdicts that are not about the planned send.
-    private mutating func add(_ part: ProgressRecord.PlannerPart) {
-        if part.verdict == .conflict {
+    private mutating func add(_ newPart: ProgressRecord.PlannerPart) {
+        var part = newPart
+        // The part with which the send went to the lanes.
+        let carriedOut = plannerPart.flatMap { $0.verdict.isCarriedOut ? $0 : nil }
+        switch part.verdict {
+        case .planned:
+            // The idempotency key was used again after it expired. The lanes' tallies belong to the earlier send.
+            if let carriedOut, carriedOut.version != part.version { laneTallies = [:] }
+        case .conflict:
             conflictCount += 1
             // The conflict does not concern the body that came first.
             if plannerPart != nil { return }
+        case .stopping:
+            // The send was cancelled while it waited for its time, so the lanes have nothing to stop.
+            if plannerPart?.verdict == .cancelled { return }
+            carriedOut?.copyPlan(to: &part)
+        case .cancelRefused:
+            // The lanes do not have the send, so they cannot go on with it.
+            if plannerPart != nil, carriedOut == nil { return }
+            carriedOut?.copyPlan(to: &part)
+        case .held, .superseded, .newerState, .ended, .outdated, .expired, .refused, .unknownApp, .cancelled:
+            break
         }
-        // The send was cancelled while it waited for its time, so the lanes have nothing to stop.
-        if part.verdict == .stopping, plannerPart?.verdict == .cancelled { return }
-        // The lanes do not have the send, so they cannot go on with it.
-        if part.verdict == .cancelRefused, let plannerPart, !plannerPart.verdict.isCarriedOut { return }
-        // The idempotency key was used again after it expired. The lanes' tallies belong to the earlier send.
-        if part.verdict == .planned, let plannerPart, plannerPart.verdict.isCarriedOut,
-            plannerPart.version != part.version
-        {
-            laneTallies = [:]
-        }
-        var part = part
         recipient = part.recipient ?? recipient
         outline = part.outline ?? outline
-        // A send keeps the values that it was planned with, whether its cancel stops it or not.
-        if part.verdict == .stopping || part.verdict == .cancelRefused, let plannerPart,
-            plannerPart.verdict.isCarriedOut
-        {
-            (part.version, part.generation, part.laneCount) = (
-                plannerPart.version, plannerPart.generation, plannerPart.laneCount
-            )
-        }
         plannerPart = part
     }
 
@@ -147,5 +145,14 @@ package struct SendProgress: Sendable {
     /// The state of the send: the planner's verdict if there is one.
     package var stateName: String {
         plannerPart?.verdict.rawValue ?? (dueAt == nil ? "accepted" : "scheduled")
+    }
+}
+
+extension ProgressRecord.PlannerPart {
+    /// Copies the values with which the send was planned to a part about its cancel, which does not have them.
+    fileprivate func copyPlan(to part: inout ProgressRecord.PlannerPart) {
+        part.version = version
+        part.generation = generation
+        part.laneCount = laneCount
     }
 }

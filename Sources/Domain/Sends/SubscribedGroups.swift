@@ -2,39 +2,42 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// The number of an app's groups that only subscriptions have made, in one partition: a row of `groups`. Phones name
-/// the groups, so their number has a limit.
+/// A count of the groups of an app that no send has used yet, in one partition: a row of `groups`. A phone can report an
+/// activity of any group, and the lane of the phone then subscribes to the group (`Subscription`), which gets a
+/// `GroupRow`. Since phones choose the names, the planner limits the number of such groups.
 package struct SubscribedGroups: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    /// The step in which the end of members' lives is written, so that the subscriptions of an hour change a row once.
+    /// Ends are rounded up to full hours, so that the subscriptions of an hour change a row only once.
     package static let stepMilliseconds: Int64 = 3_600_000
-    /// More ends than there are hours in which members live.
+    /// The limit of different ends in a record. Groups are kept for 48 hours, so there are at most 49.
     private static let endsMax = 1000
 
-    /// The number of groups, by the end of their members' lives in milliseconds since 1970. Behind it a group is
-    /// forgotten.
+    /// The number of groups, by the time until which their members may live, in milliseconds since 1970. After that time
+    /// a group is forgotten.
     private var countsByEnd: [Int64: Int] = [:]
-    /// The time, in milliseconds since 1970, until which groups without a row may have members in any lane. 0 if all
-    /// subscriptions were stored.
-    private var anyLaneUntil: Int64 = 0
+    /// The time, in milliseconds since 1970, until which a group without a row may have members in any lane, because a
+    /// subscription beyond the limit was not stored. 0 if all subscriptions were stored.
+    private var unstoredUntil: Int64 = 0
 
     package init() {}
 
-    /// Returns the end of the lives of members that a subscription reports.
+    /// Returns the time until which the members that a subscription reports may live, rounded up to a full hour.
     ///
     /// - Parameter stamp: the time of the subscription's record, in milliseconds since 1970.
     package static func membersUntil(subscribedAt stamp: Int64) -> Int64 {
         ((stamp + GroupRow.membershipMilliseconds) / stepMilliseconds + 1) * stepMilliseconds
     }
 
+    /// The number of groups. Call `removeEnded` first to count only the groups that are not forgotten.
     package var count: Int { countsByEnd.values.reduce(0, +) }
-    /// The time after which the row can be forgotten, in milliseconds since 1970.
-    package var end: Int64 { max(countsByEnd.keys.max() ?? 0, anyLaneUntil) }
 
-    package func hasUnstoredSubscriptions(at stamp: Int64) -> Bool { stamp < anyLaneUntil }
+    /// The time after which the row can be forgotten, in milliseconds since 1970.
+    package var end: Int64 { max(countsByEnd.keys.max() ?? 0, unstoredUntil) }
+
+    package func hasUnstoredSubscriptions(at stamp: Int64) -> Bool { stamp < unstoredUntil }
 
     package mutating func noteUnstoredSubscription(at stamp: Int64) {
-        anyLaneUntil = max(anyLaneUntil, Self.membersUntil(subscribedAt: stamp))
+        unstoredUntil = max(unstoredUntil, Self.membersUntil(subscribedAt: stamp))
     }
 
     package mutating func add(groupWithMembersUntil end: Int64) { countsByEnd[end, default: 0] += 1 }
@@ -62,17 +65,16 @@ package struct SubscribedGroups: JSONRecord, Hashable {
             writer.field("membersUntil", counted.key)
             writer.field("count", counted.value)
         }
-        writer.field("anyLaneUntil", anyLaneUntil == 0 ? nil : anyLaneUntil)
+        writer.field("anyLaneUntil", unstoredUntil == 0 ? nil : unstoredUntil)
     }
 
     package init(from record: JSONObject) {
+        // The sum of all counts does not overflow.
+        let countMax = Int.max / (2 * Self.endsMax)
         let counts = record["groups"].objects(countMax: Self.endsMax) { object in
-            (
-                end: object["membersUntil"].timeMilliseconds(),
-                count: object["count"].int(in: 0...Int.max / 2000)
-            )
+            (object["membersUntil"].timeMilliseconds(), object["count"].int(in: 0...countMax))
         }
-        countsByEnd = Dictionary(counts.map { ($0.end, $0.count) }) { first, _ in first }
-        anyLaneUntil = record["anyLaneUntil"].optional?.timeMilliseconds() ?? 0
+        countsByEnd = Dictionary(counts, uniquingKeysWith: +)
+        unstoredUntil = record["anyLaneUntil"].optional?.timeMilliseconds() ?? 0
     }
 }

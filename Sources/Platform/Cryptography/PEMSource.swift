@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// The place of a PEM text: a file or memory.
+/// The source of a PEM text: a file or memory.
 package enum PEMSource: Sendable {
     /// The path of a file.
     case file(String)
@@ -20,7 +20,7 @@ package enum PEMSource: Sendable {
 
     /// Reads the text.
     ///
-    /// - Parameter isPrivate: whether to refuse a file that users other than its owner and the owner's group
+    /// - Parameter isPrivate: Whether to refuse a file that users other than its owner and the owner's group
     ///   can read.
     package func read(isPrivate: Bool = false) throws(PEMError) -> SecretBytes {
         switch self {
@@ -54,7 +54,8 @@ package enum PEMSource: Sendable {
     }
 
     private static func open(at path: String) throws(PEMError) -> (descriptor: Int32, bytes: Int) {
-        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        // Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+        let descriptor = unsafe linux_open(path, O_RDONLY | O_NONBLOCK, 0)
         guard descriptor >= 0 else { throw unreadableError(path: path, code: errno) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {

@@ -14,7 +14,8 @@ package enum SecretFile {
 
     /// Opens the file if its mode is acceptable. The caller closes the descriptor.
     package static func open(at path: String) throws(Problem) -> (descriptor: Int32, bytes: Int) {
-        let descriptor = unsafe linux_open(path, O_RDONLY, 0)
+        // Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+        let descriptor = unsafe linux_open(path, O_RDONLY | O_NONBLOCK, 0)
         guard descriptor >= 0 else { throw unreadableProblem(code: errno) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {

@@ -17,6 +17,8 @@
     }
 
     mutating func append(_ source: UnsafeRawPointer, count byteCount: Int) {
+        // An empty buffer has no memory.
+        guard byteCount > 0 else { return }
         reserve(additional: byteCount)
         unsafe (base! + count).copyMemory(from: source, byteCount: byteCount)
         count += byteCount

@@ -67,7 +67,7 @@ final class HTTPConnection {
             if case .answer = newExchange.state, newExchange.expectsContinue {
                 return answer(on: call.connection)
             }
-            return enterPhase(.body(bytes: 0, began: .now()))
+            return enterPhase(.body(ConnectionDeadlines.BodyProgress(startingAt: .now())))
         } catch {
             serverState.metrics?.countRefusal(code: error.code)
             exchange = HTTPExchange(refused: error)
@@ -80,7 +80,7 @@ final class HTTPConnection {
         do {
             try unsafe exchange?.receive(call.body, budget: serverState.bodyBudget)
             let bodyBytes = exchange?.bodyBytes ?? 0
-            deadlines.withLock { $0.recordBody(bodyBytes: bodyBytes) }
+            deadlines.withLock { $0.recordBody(receivedBytes: bodyBytes) }
             call.consumeBody()
             return true
         } catch {

@@ -20,7 +20,7 @@ package import Telemetry
     private let deadlineWatcher: DeadlineWatcher
     /// The library's server (`MHD_Daemon`). Nil after the first call of `stop`.
     private let daemon: TracedLock<OpaquePointer?>
-    private let entrance: Listening
+    private let listening: Listening
 
     /// The way in which connections arrive.
     fileprivate enum Listening {
@@ -56,16 +56,16 @@ package import Telemetry
             let terminator = try TLSTerminator(
                 name: name, host: host, port: port, limits: limits, tls: tls
             ) { descriptor, peer in unsafe Self.add(descriptor, of: peer, to: daemonOwner) }
-            entrance = .terminator(terminator)
+            listening = .terminator(terminator)
             address = terminator.listener.address
         } else {
             (listeningDescriptor, address) = try TCPListener.bind(host: host, port: port)
-            entrance = .daemon(descriptor: listeningDescriptor)
+            listening = .daemon(descriptor: listeningDescriptor)
         }
         do {
             deadlineWatcher = try DeadlineWatcher(state: state)
         } catch {
-            entrance.abandon()
+            listening.abandon()
             throw error
         }
         // The daemon's threads use the state. `stopDaemon` releases it after the threads have ended.
@@ -80,7 +80,7 @@ package import Telemetry
         guard unsafe startedDaemon != nil else {
             let code = errno
             unsafe Unmanaged<HTTPServerState>.fromOpaque(context).release()
-            entrance.abandon()
+            listening.abandon()
             deadlineWatcher.stop()
             throw SystemError(action: "start the threads of an HTTP listener", code: code)
         }
@@ -137,7 +137,7 @@ package import Telemetry
     /// daemon closes it later.
     private func stopListening() {
         let listeningDescriptor: Int32
-        switch entrance {
+        switch listening {
         case .terminator(let terminator): return terminator.stopListening()
         case .daemon(let descriptor): listeningDescriptor = descriptor
         }
@@ -160,7 +160,7 @@ package import Telemetry
 
     private func stopDaemon(_ daemon: OpaquePointer) {
         unsafe MHD_stop_daemon(daemon)
-        if case .terminator(let terminator) = entrance {
+        if case .terminator(let terminator) = listening {
             // The last answers still have to pass through TLS.
             let deadline = Instant.now().advanced(byMilliseconds: Self.finalAnswersMilliseconds)
             while !terminator.isIdle, Instant.now() < deadline {

@@ -88,7 +88,7 @@ final class HTTPServerState: Sendable {
     func checkDeadlines(now: Instant) {
         let allDeadlines = state.withLock { Array($0.deadlines.values) }
         for deadlines in allDeadlines {
-            let overdueSlot = deadlines.withLock { $0.cutIfOverdue(now: now, limits: limits) }
+            let overdueSlot = deadlines.withLock { $0.enforceDeadline(now: now, limits: limits) }
             overdueSlot?.fill(with: Self.tooSlow)
         }
     }

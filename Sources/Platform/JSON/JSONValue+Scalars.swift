@@ -6,29 +6,29 @@ public import CSimdJSON
 
 extension JSONValue {
     package func string() -> String {
-        guard let bytes = unsafe text else { return "" }
+        guard let bytes = unsafe utf8IfString() else { return "" }
         return unsafe string(from: bytes)
     }
 
-    /// Makes a string of bytes of this document, which are known to be UTF-8.
-    package func string(from text: UnsafeBufferPointer<UInt8>) -> String {
-        unsafe String(copying: UTF8Span(unchecked: text.span, isKnownASCII: isPlain))
+    /// Makes a string of bytes of this document. Pass no other bytes, because only these are known to be UTF-8.
+    package func string(from bytes: UnsafeBufferPointer<UInt8>) -> String {
+        unsafe String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: isPlainASCII))
     }
 
     /// Whether all text of this document is known to be ASCII without control characters.
     @inlinable
-    package var isPlain: Bool { unsafe document.pointee.index.is_plain }
+    package var isPlainASCII: Bool { unsafe document.pointee.index.is_plain }
 
-    /// The unescaped text of a string, without a copy. It is valid as long as the value. Empty, with a
-    /// reported problem, if this is not a string.
+    /// Returns the unescaped bytes of a string, without a copy. They are valid as long as the value. Returns no bytes,
+    /// and reports a problem, if this is not a string.
     @inlinable
-    package var utf8: UnsafeBufferPointer<UInt8> {
-        unsafe text ?? UnsafeBufferPointer(start: nil, count: 0)
+    package func utf8() -> UnsafeBufferPointer<UInt8> {
+        unsafe utf8IfString() ?? UnsafeBufferPointer(start: nil, count: 0)
     }
 
-    /// The unescaped text like `utf8`, but nil, with a reported problem, if this is not a string.
+    /// Returns the bytes like `utf8`, but nil if this is not a string, which is also reported.
     @inlinable @inline(always)
-    package var text: UnsafeBufferPointer<UInt8>? {
+    package func utf8IfString() -> UnsafeBufferPointer<UInt8>? {
         guard let node = unsafe matchingNode(ofKind: JSON_STRING) else {
             reportWrongKind(wanted: "a string")
             return nil
@@ -47,17 +47,19 @@ extension JSONValue {
     }
 
     /// Reports a problem if this is not a string, without making a `String`.
-    package func requireString() { _ = unsafe text }
+    package func requireString() { _ = unsafe utf8IfString() }
 
-    /// Returns a Boolean.
+    /// Returns a Boolean. The placeholder is false.
     @inlinable
     package func bool() -> Bool {
         if unsafe matchingNode(ofKind: JSON_TRUE) != nil { return true }
-        if unsafe matchingNode(ofKind: JSON_FALSE) == nil { reportWrongKind(wanted: "true or false") }
+        let isFalse = unsafe matchingNode(ofKind: JSON_FALSE) != nil
+        if !isFalse { reportWrongKind(wanted: "true or false") }
         return false
     }
 
-    /// Returns an integer within the range. `1.0` and `1e3` are numbers but not integers.
+    /// Returns an integer within the range. The placeholder is the lower bound. `1.0` and `1e3` are numbers but not
+    /// integers.
     @inlinable @inline(always)
     package func int(in range: ClosedRange<Int> = Int.min...Int.max) -> Int {
         if let node = unsafe matchingNode(ofKind: JSON_INTEGER) {
@@ -71,17 +73,25 @@ extension JSONValue {
     /// Reports that this is not an integer or is outside the range.
     @usableFromInline
     func reportInt(in range: ClosedRange<Int>) {
-        guard unsafe matchingNode(ofKind: JSON_INTEGER) != nil || matchingNode(ofKind: JSON_UNSIGNED) != nil
-        else {
-            return reportWrongKind(wanted: "an integer")
-        }
-        report("must be from \(range.lowerBound) to \(range.upperBound)", as: .outOfRange)
+        reportInteger(from: "\(range.lowerBound)", upTo: "\(range.upperBound)")
     }
 
-    /// Returns an unsigned integer. Integers above `Int64.max` are a separate kind (`JSON_UNSIGNED`).
+    private func reportInteger(from lower: String, upTo upper: String) {
+        let isInteger =
+            unsafe matchingNode(ofKind: JSON_INTEGER) != nil || matchingNode(ofKind: JSON_UNSIGNED) != nil
+        guard isInteger else { return reportWrongKind(wanted: "an integer") }
+        report("must be from \(lower) to \(upper)", as: .outOfRange)
+    }
+
+    /// Returns an integer that is not negative. Integers above `Int64.max` are a separate kind (`JSON_UNSIGNED`).
     package func uint64() -> UInt64 {
         if let node = unsafe matchingNode(ofKind: JSON_UNSIGNED) { return unsafe bits(of: node) }
-        return UInt64(int(in: 0...Int.max))
+        if let node = unsafe matchingNode(ofKind: JSON_INTEGER) {
+            let value = Int64(bitPattern: unsafe bits(of: node))
+            if value >= 0 { return UInt64(value) }
+        }
+        reportInteger(from: "0", upTo: "\(UInt64.max)")
+        return 0
     }
 
     /// Returns any number as a floating-point number.

@@ -9,8 +9,32 @@ package protocol SettingValue: Sendable {
 
 /// A whole number with a unit.
 package protocol CountWithUnit: SettingValue, Comparable {
+    /// The suffix of each unit, and the count that it stands for. The smallest unit, with the count 1, is first.
+    static var units: [(suffix: String, count: Int)] { get }
     init(_ count: Int)
     var count: Int { get }
+}
+
+extension CountWithUnit {
+    package init?(settingText: String) {
+        for unit in Self.units where settingText.hasSuffix(unit.suffix) {
+            // The suffix can be the end of another unit's suffix.
+            guard let amount = Int(settingText.dropLast(unit.suffix.count)), amount >= 0 else { continue }
+            let (product, overflow) = amount.multipliedReportingOverflow(by: unit.count)
+            if overflow { return nil }
+            self.init(product)
+            return
+        }
+        return nil
+    }
+
+    /// The number in the largest unit that divides it.
+    package var settingText: String {
+        let unit = Self.units.last { count > 0 && count % $0.count == 0 } ?? Self.units[0]
+        return "\(count / unit.count)\(unit.suffix)"
+    }
+
+    package static func < (a: Self, b: Self) -> Bool { a.count < b.count }
 }
 
 extension String: SettingValue {

@@ -13,12 +13,7 @@ package struct KeyRange: Sendable, Hashable {
     /// Every key with this prefix.
     package init(prefix: [UInt8]) {
         lower = prefix
-        // The first key behind them: the prefix up to its last byte below 0xFF, with that byte raised by one.
-        if let last = prefix.lastIndex(where: { $0 != 0xFF }) {
-            upper = Array(prefix[..<last]) + [prefix[last] + 1]
-        } else {
-            upper = nil
-        }
+        upper = prefix.firstKeyAfterPrefix
     }
 
     package static let everything = KeyRange()
@@ -29,5 +24,14 @@ package struct KeyRange: Sendable, Hashable {
         lower.reserveCapacity(key.count + 1)
         for index in key.indices { lower.append(key[index]) }
         lower.append(0)
+    }
+}
+
+extension [UInt8] {
+    /// The first key behind all keys with this prefix: the prefix up to its last byte below 0xFF, with that byte raised
+    /// by one. Nil if all bytes are 0xFF, because no key is behind those.
+    package var firstKeyAfterPrefix: [UInt8]? {
+        guard let last = lastIndex(where: { $0 != 0xFF }) else { return nil }
+        return Array(self[..<last]) + [self[last] + 1]
     }
 }

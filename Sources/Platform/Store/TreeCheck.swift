@@ -62,7 +62,7 @@ struct TreeCheck: ~Copyable {
     private static let depthMax = 32
     private static let keyBytesRange = 1...511
     /// A key in the list of free pages is a transaction number.
-    private static let transactionBytes = 8
+    fileprivate static let transactionBytes = 8
     /// The pages that one transaction may reserve at the end of the file without writing them.
     private static let unwrittenPagesMax = 1 << 17
 
@@ -207,17 +207,12 @@ extension TreeCheck.TreeKind {
     /// Returns whether the first key comes before the second one in the order of this tree.
     func precedes(_ a: Span<UInt8>, _ b: Span<UInt8>) -> Bool {
         // The list of free pages has little-endian numbers as keys.
-        if self == .freePages, a.count == 8, b.count == 8 {
-            for index in (0..<8).reversed() where a[index] != b[index] { return a[index] < b[index] }
+        let byteCount = TreeCheck.transactionBytes
+        if self == .freePages, a.count == byteCount, b.count == byteCount {
+            for index in (0..<byteCount).reversed() where a[index] != b[index] { return a[index] < b[index] }
             return false
         }
-        let order = unsafe a.withUnsafeBytes { a in
-            unsafe b.withUnsafeBytes { b in
-                let shorter = min(a.count, b.count)
-                return unsafe shorter == 0 ? 0 : memcmp(a.baseAddress!, b.baseAddress!, shorter)
-            }
-        }
-        return order != 0 ? order < 0 : a.count < b.count
+        return a.compare(to: b) < 0
     }
 }
 

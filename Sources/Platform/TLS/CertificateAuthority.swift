@@ -5,7 +5,6 @@ package import Telemetry
 /// A private certificate authority (CA). The simulator and tests create one, give its certificate to their
 /// clients, and issue certificates to their servers with it. It is not for public servers.
 package struct CertificateAuthority: Sendable {
-    private static let secondsPerDay: Int64 = 86_400
     /// Certificates are valid from an hour before their creation, because clocks differ a little.
     private static let backdatedSeconds: Int64 = 3_600
     /// X.509 allows at most this number of characters in a common name.
@@ -32,7 +31,7 @@ package struct CertificateAuthority: Sendable {
         let validFrom = time.seconds - CertificateAuthority.backdatedSeconds
         certificate = CertificateAuthority.sign(
             subject: name, key: key, issuer: nil, issuerKey: key,
-            validity: validFrom...time.seconds + Int64(days) * CertificateAuthority.secondsPerDay,
+            validity: validFrom...time.seconds + Int64(days) * UTCDate.secondsPerDay,
             extensions: [
                 (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
                 (NID_key_usage, "critical,keyCertSign,cRLSign"),
@@ -76,7 +75,7 @@ package struct CertificateAuthority: Sendable {
     package func issue(for names: [String], days: Int = 825, at time: WallTime = .now()) -> IssuedCertificate
     {
         let validFrom = time.seconds - CertificateAuthority.backdatedSeconds
-        let validUntil = time.seconds + Int64(days) * CertificateAuthority.secondsPerDay
+        let validUntil = time.seconds + Int64(days) * UTCDate.secondsPerDay
         return issue(
             for: names,
             validity: WallTime(milliseconds: validFrom * 1000)...WallTime(milliseconds: validUntil * 1000))

@@ -3,10 +3,10 @@ internal import Glibc
 internal import Lifecycle
 internal import Telemetry
 
-/// The certificate chain and the key of a server, from two files. A server can read them again while it runs, because
-/// certificates are renewed every few weeks.
+/// The certificate chain and the key of a server, from two files. A server can read them again while it runs,
+/// because certificates are renewed every few weeks.
 package final class ServerCredentials: Sendable {
-    /// The result of a look at the files.
+    /// The result of a check of the files.
     package enum Refresh: Sendable, Equatable {
         case unchanged
         /// New connections use the new certificate.
@@ -15,8 +15,8 @@ package final class ServerCredentials: Sendable {
         case unusable(String)
     }
 
-    /// The identity of a file's content: its device, number, size and time of change. A rename or a changed link is another
-    /// file.
+    /// The identity of a file's content: its device, number, size and time of change. A rename or a changed
+    /// link is another file.
     private struct FileVersion: Equatable {
         private let numbers: [Int64]
 
@@ -68,8 +68,8 @@ package final class ServerCredentials: Sendable {
     /// The configuration for a new connection.
     package var context: TLSContext { state.withLock { $0.context } }
 
-    /// Reads the files again if they have changed. While a renewal replaces one file after the other, they do not belong
-    /// together. Then the next look succeeds.
+    /// Reads the files again if they have changed. While a renewal replaces one file after the other, they do
+    /// not belong together. Then the next check succeeds.
     package func refresh() -> Refresh {
         let versions = [FileVersion(path: certificateFile), FileVersion(path: keyFile)]
         guard state.withLock({ $0.versions != versions }) else { return .unchanged }

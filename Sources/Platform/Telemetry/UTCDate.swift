@@ -1,5 +1,7 @@
 /// Dates of the Gregorian calendar in UTC, converted between seconds since 1970 and text.
 package enum UTCDate {
+    package static let secondsPerDay: Int64 = 86_400
+
     /// Returns the time of a text like `2026-11-20T20:00:00Z`, also with an offset like `+01:00`. Every
     /// version of Swift's ISO 8601 strategy accepts this form. It returns nil for forms that only some
     /// versions accept: fractions of a second, or a day that the month does not have.
@@ -36,7 +38,7 @@ package enum UTCDate {
             else { return nil }
             offsetSeconds = (has("-", at: 19) ? -60 : 60) * (hours * 60 + minutes)
         }
-        let dayCount = daysSince1970(year: year, month: month, day: day)
+        let dayCount = GregorianDate(year: year, month: month, day: day).daysSince1970
         return dayCount * secondsPerDay + hour * 3_600 + minute * 60 + second - offsetSeconds
     }
 
@@ -66,22 +68,14 @@ package enum UTCDate {
         }
     }
 
-    /// Counts years from March, so that the leap day comes last and the months before it need no special
-    /// cases.
-    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let marchYear = month > 2 ? year : year - 1
-        let monthFromMarch = (month + 9) % 12
-        let daysBeforeYear = marchYear * 365 + marchYear / 4 - marchYear / 100 + marchYear / 400
-        return daysBeforeYear + (monthFromMarch * 153 + 2) / 5 + day - 1 - daysFromYearZeroTo1970
-    }
-
     /// Returns the day in the form 2026-11-20, or only the year if it has more than four digits.
     package static func dayText(secondsSince1970 seconds: Double) -> String {
         guard seconds.isFinite, abs(seconds) < 1e14 else { return "a year beyond three million" }
         let days = Int64((seconds / Double(secondsPerDay)).rounded(.down))
-        let (year, month, day) = civilDate(fromDays: days)
-        guard (1...9999).contains(year) else { return "the year \(year)" }
-        return "\(padded(year, digits: 4))-\(padded(month, digits: 2))-\(padded(day, digits: 2))"
+        let date = GregorianDate(daysSince1970: days)
+        guard (1...9999).contains(date.year) else { return "the year \(date.year)" }
+        let year = padded(date.year, digits: 4)
+        return "\(year)-\(padded(date.month, digits: 2))-\(padded(date.day, digits: 2))"
     }
 
     private static func padded(_ number: Int64, digits: Int) -> String {

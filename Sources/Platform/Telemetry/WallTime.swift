@@ -1,15 +1,23 @@
 internal import CLinux
 
-/// A point in time as people and other machines use it: nanoseconds since 1970, UTC. The clock can jump, so
-/// waits and ages use `Instant` of `Lifecycle`.
+/// A point in time as people and other machines use it: nanoseconds since 1970, UTC, from the year 1677 to 2262. The
+/// clock can jump, so waits and ages use `Instant` of `Lifecycle`.
 package struct WallTime: Sendable, Hashable, Comparable {
     package let nanoseconds: Int64
 
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-    package init(milliseconds: Int64) { self.nanoseconds = milliseconds &* 1_000_000 }
 
-    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
-    package var seconds: Int64 { nanoseconds / 1_000_000_000 }
+    /// Creates the time, or the nearest possible time if it is too early or too late. The time in a record or an answer
+    /// may have any value, and must not trap.
+    package init(milliseconds: Int64) {
+        let (nanoseconds, overflows) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+        self.nanoseconds = overflows ? (milliseconds < 0 ? .min : .max) : nanoseconds
+    }
+
+    /// Milliseconds since 1970, rounded down, also before 1970.
+    package var milliseconds: Int64 { nanoseconds.dividedDown(by: 1_000_000) }
+    /// Seconds since 1970, rounded down, also before 1970.
+    package var seconds: Int64 { nanoseconds.dividedDown(by: 1_000_000_000) }
 
     package static func now() -> WallTime { WallTime(nanoseconds: Int64(linux_walltime_nanoseconds())) }
 
@@ -24,11 +32,9 @@ package struct WallTime: Sendable, Hashable, Comparable {
     }
 
     package func appendRFC3339(to out: inout [UInt8]) {
-        let milliseconds = floorDivide(nanoseconds, by: 1_000_000)
-        let seconds = floorDivide(milliseconds, by: 1000)
-        let days = floorDivide(seconds, by: secondsPerDay)
-        let secondOfDay = seconds - days * secondsPerDay
-        let date = civilDate(fromDays: days)
+        let day = seconds.dividedDown(by: UTCDate.secondsPerDay)
+        let secondOfDay = seconds - day * UTCDate.secondsPerDay
+        let date = GregorianDate(daysSince1970: day)
         appendDigits(of: date.year, width: 4, to: &out)
         out.append(UInt8(ascii: "-"))
         appendDigits(of: date.month, width: 2, to: &out)
@@ -46,35 +52,7 @@ package struct WallTime: Sendable, Hashable, Comparable {
     }
 }
 
-let secondsPerDay: Int64 = 86_400
-/// The days from 1 March of the year 0, where the calculations begin, to 1 January 1970.
-let daysFromYearZeroTo1970: Int64 = 719_468
-
-/// Returns the quotient rounded down, also for times before 1970.
-private func floorDivide(_ a: Int64, by b: Int64) -> Int64 {
-    a >= 0 ? a / b : -((-a + b - 1) / b)
-}
-
-/// Returns the date of a day number since 1970 in the Gregorian calendar (Howard Hinnant's
-/// `civil_from_days`).
-///
-/// Years are counted from March, so that the leap day is the last of its year and needs no special case. An
-/// era is the 400 years after which the calendar repeats.
-func civilDate(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let daysPerEra: Int64 = 146_097
-    let daysSinceYearZero = days + daysFromYearZeroTo1970
-    let era = floorDivide(daysSinceYearZero, by: daysPerEra)
-    let dayOfEra = daysSinceYearZero - era * daysPerEra
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let marchMonth = (5 * dayOfYear + 2) / 153
-    let day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
-    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return (year, month, day)
-}
-
-/// Appends the last `width` decimal digits, with leading zeros.
+/// Appends the last `width` decimal digits of a number that is not negative, with leading zeros.
 private func appendDigits(of value: Int64, width: Int, to out: inout [UInt8]) {
     var divisor: Int64 = 1
     for _ in 1..<width { divisor *= 10 }

@@ -192,7 +192,7 @@ extension GatewayBench {
                 settings, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
                 author: "a test",
                 metrics: Metrics())
-            try writer.put(revoked, action: "key.revoke", now: .now())
+            try writer.write(.put(revoked, action: "revoke"), now: .now())
         }
     }
 }

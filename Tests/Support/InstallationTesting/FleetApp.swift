@@ -23,10 +23,10 @@ package struct FleetApp: Sendable {
             bed.settings, catalog: bed.layout.name(of: .catalog), audit: bed.layout.name(of: .audit),
             author: "fleet", metrics: Metrics())
         let now = WallTime.now()
-        try writer.put(app, action: "app.create", now: now)
+        try writer.write(.put(app, action: "create"), now: now)
         func makeKey(role: APIKey.Role) throws -> String {
             let (text, key) = APIKeyText.makeKey(app: id, role: role, atMilliseconds: now.milliseconds)
-            try writer.put(key, action: "key.create", now: now)
+            try writer.write(.put(key, action: "create"), now: now)
             return text
         }
         (reportKey, sendKey, readKey) = (

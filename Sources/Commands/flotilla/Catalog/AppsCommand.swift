@@ -34,7 +34,7 @@ extension Command {
                     status: .usage, "there is an app \(id) already; change it with `flotilla apps update`")
             }
             let app = try AppOptions(of: invocation).app(id: id, basedOn: nil)
-            try catalog.makeWriter().put(app, action: "app.create", now: .now())
+            try catalog.makeWriter().write(.put(app, action: "create"), now: .now())
             AppsOutput([app]).show(for: invocation)
             if app.activityTypes.isEmpty {
                 StandardError.printLine(
@@ -43,7 +43,7 @@ extension Command {
             }
         case "update":
             let app = try AppOptions(of: invocation).app(id: id, basedOn: catalog.document(of: id))
-            try catalog.makeWriter().put(app, action: "app.update", now: .now())
+            try catalog.makeWriter().write(.put(app, action: "update"), now: .now())
             AppsOutput([app]).show(for: invocation)
         case "delete":
             try deleteApp(catalog.app(id: id), in: catalog, isConfirmed: invocation.hasOption("--yes"))

@@ -62,7 +62,7 @@ extension Command {
             }
             key.expiresAt = now.milliseconds + Int64(lifetime.count)
         }
-        try catalog.makeWriter().put(key, action: "key.create", now: now)
+        try catalog.makeWriter().write(.put(key, action: "create"), now: now)
         showNewKey(key, text: text, for: invocation)
     }
 
@@ -101,9 +101,9 @@ extension Command {
         let writer = try catalog.makeWriter()
         // The new key is written first. If the process is killed in between, there are two valid keys and not
         // zero.
-        try writer.put(newKey, action: "key.create", now: now)
+        try writer.write(.put(newKey, action: "create"), now: now)
         oldKey.expiresAt = min(oldKey.expiresAt ?? overlapEnd, overlapEnd)
-        try writer.put(oldKey, action: "key.rotate", now: now)
+        try writer.write(.put(oldKey, action: "rotate"), now: now)
         showNewKey(newKey, text: generated.text, for: invocation)
     }
 
@@ -121,7 +121,7 @@ extension Command {
         if key.revokedAt == nil {
             let now = WallTime.now()
             key.revokedAt = now.milliseconds
-            try catalog.makeWriter().put(key, action: "key.revoke", now: now)
+            try catalog.makeWriter().write(.put(key, action: "revoke"), now: now)
         }
         KeysOutput([key]).show(for: invocation)
     }

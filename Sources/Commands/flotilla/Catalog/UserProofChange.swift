@@ -45,7 +45,7 @@ struct UserProofChange {
         default: break
         }
         if let answer = invocation.options["--require"] { try setRequirement(answer, of: &changed) }
-        if changed != app { try catalog.makeWriter().put(changed, action: "app.user-proof", now: .now()) }
+        if changed != app { try catalog.makeWriter().write(.put(changed, action: "user-proof"), now: .now()) }
         show(changed, newSecret: newSecret)
     }
 

@@ -67,9 +67,9 @@ struct DemonstrationApp {
             kafka, catalog: layout.name(of: .catalog), audit: layout.name(of: .audit),
             author: "flotilla up --demo",
             metrics: metrics)
-        try writer.put(app, action: "app.update", now: now)
-        try writer.put(reportKey.key, action: "key.create", now: now)
-        try writer.put(sendKey.key, action: "key.create", now: now)
+        try writer.write(.put(app, action: "update"), now: now)
+        try writer.write(.put(reportKey.key, action: "create"), now: now)
+        try writer.write(.put(sendKey.key, action: "create"), now: now)
     }
 
     /// The simulated phones that have the app.

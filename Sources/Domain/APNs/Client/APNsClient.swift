@@ -57,7 +57,7 @@ package final class APNsClient: IterationHook {
     /// Longest wait of a new push before its pool is ticked.
     private static let busyTickMilliseconds = 50
     /// Limit on the bytes of an answer to a push. Answers are short.
-    private static let answerBytesMax = 4_096
+    private static let pushAnswerBytesMax = 4_096
 
     /// Call on the loop.
     package init(provider: APNsProvider, on loop: EventLoop, receiver: any PushReceiver) {
@@ -149,28 +149,20 @@ package final class APNsClient: IterationHook {
             existing.lastTemplateAt = loop.now
             return existing
         }
-        let pool =
+        let (poolSettings, answerBytesMax) =
             switch key.purpose {
-            case .pushes: makePool(for: key, settings: provider.settings.pool)
-            case .suspects: makePool(for: key, settings: provider.settings.pool.forSuspects)
-            case .channels:
-                makePool(
-                    for: key, settings: provider.settings.pool.forChannels,
-                    answerBytesMax: provider.settings.channelAnswerBytesMax)
+            case .pushes: (provider.settings.pool, Self.pushAnswerBytesMax)
+            case .suspects: (provider.settings.pool.forSuspects, Self.pushAnswerBytesMax)
+            case .channels: (provider.settings.pool.forChannels, provider.settings.channelAnswerBytesMax)
             }
+        let pool = ConnectionPool(
+            key: key, number: pools.nextNumber(), settings: poolSettings, answerBytesMax: answerBytesMax,
+            client: self)
         if !isStopped {
             pools.add(pool)
             tickSoon(pool)
         }
         return pool
-    }
-
-    private func makePool(
-        for key: ConnectionPool.Key, settings: PoolSettings, answerBytesMax: Int = APNsClient.answerBytesMax
-    ) -> ConnectionPool {
-        ConnectionPool(
-            key: key, number: pools.nextNumber(), settings: settings, answerBytesMax: answerBytesMax,
-            client: self)
     }
 
     /// Returns the state of an app's pool. Returns nil before its first template and after the pool was idle
@@ -280,8 +272,8 @@ package final class APNsClient: IterationHook {
         loop.callAtEndOfIteration(self)
     }
 
-    /// Does the work of the iteration. The order matters: the receiver of outcomes can push, and these pushes are
-    /// flushed too.
+    /// Does the work that the calls of this iteration have requested. Outcomes are delivered before the flush, so that
+    /// the pushes that their receiver makes are flushed too.
     package func iterationWillEnd() {
         isIterationEndScheduled = false
         growPools()
@@ -309,8 +301,7 @@ package final class APNsClient: IterationHook {
         outcomesInDelivery.removeAll()
     }
 
-    /// Sends the pushes of this iteration. Outcomes are delivered first, so this includes the pushes that the
-    /// receiver made in answer to them.
+    /// Sends the pushes of this iteration.
     private func flush() {
         guard !poolsToFlush.isEmpty else { return }
         swap(&poolsToFlush, &poolsBeingFlushed)

@@ -29,10 +29,10 @@ package final class APNsProvider: Sendable {
         tls = try .client(trust: settings.trust, protocols: ["h2"])
     }
 
-    /// Takes a connection from the budget of the host. Returns false if no connection may be opened now.
+    /// Takes a permit for one connection from the budget of the host. Returns false if no connection may be opened now.
     ///
     /// - Parameter requesterID: the pool's number from `nextRequesterID`.
-    func mayConnect(
+    func takeConnectPermit(
         to host: String, for requesterID: UInt64, request: ConnectRequest, at now: Instant
     ) -> Bool {
         let newBudget = ConnectBudget(

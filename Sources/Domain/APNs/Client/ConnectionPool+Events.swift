@@ -152,18 +152,10 @@ extension ConnectionPool {
                 code: outcome.endReason == .refused ? "REFUSED_STREAM" : outcome.code.description)
         }
         let verdict =
-            switch outcome.endReason {
-            case .notProcessed, .answered: stateMachine.end(ticket, with: .notProcessed, at: now)
-            case .refused: stateMachine.end(ticket, with: .refused, at: now)
-            case .reset:
-                stateMachine.end(
-                    ticket,
-                    with: .reset(isCalm: outcome.code == .enhanceYourCalm, hasLeft: outcome.mayHaveBeenSent),
-                    at: now)
-            case .connectionLost: stateMachine.end(ticket, with: .connectionLost, at: now)
-            case .overdue: stateMachine.end(ticket, with: .overdue(hasLeft: outcome.mayHaveBeenSent), at: now)
-            case .cancelled: stateMachine.end(ticket, with: .withdrawn, at: now)
-            case .released: stateMachine.handleFreedStream(of: ticket, on: connection.number)
+            if let end = PoolOutcome(unanswered: outcome) {
+                stateMachine.end(ticket, with: end, at: now)
+            } else {
+                stateMachine.handleFreedStream(of: ticket, on: connection.number)
             }
         switch verdict {
         case .ended(let end): client.reportEnded(in: self, slot: Int(ticket.index), end: end)
@@ -207,6 +199,23 @@ extension ConnectionPool {
             return .tooManyTokens
         case .serverTrouble: return .serverTrouble
         case .appMisconfigured, .requestFaulty: return .nothing
+        }
+    }
+}
+
+extension PoolOutcome {
+    /// The end of a request without an answer. Nil if the request had already ended and only its stream is free now.
+    fileprivate init?(unanswered outcome: RequestOutcome) {
+        switch outcome.endReason {
+        case .answered: preconditionFailure("the request was answered")
+        case .notProcessed: self = .notProcessed
+        case .refused: self = .refused
+        case .reset:
+            self = .reset(isCalm: outcome.code == .enhanceYourCalm, hasLeft: outcome.mayHaveBeenSent)
+        case .connectionLost: self = .connectionLost
+        case .overdue: self = .overdue(hasLeft: outcome.mayHaveBeenSent)
+        case .cancelled: self = .withdrawn
+        case .released: return nil
         }
     }
 }

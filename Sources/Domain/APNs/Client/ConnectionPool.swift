@@ -50,8 +50,9 @@ final class ConnectionPool {
     /// Number of pushes taken since the last `flush`.
     @safe @exclusivity(unchecked) private var unflushedPushes = 0
     @safe @exclusivity(unchecked) private var isFlushRequested = false
-    /// Number of pushes that are passed to connections in one batch. A batch looks up the bearer and the
-    /// connection once.
+
+    /// Limit on `unflushedPushes`. At the limit the pool flushes before the end of the iteration. A flush looks up the
+    /// provider token and the connection once for all its pushes.
     private static let unflushedPushesMax = 32
 
     init(key: Key, number: Int32, settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
@@ -65,8 +66,6 @@ final class ConnectionPool {
         lastTemplateAt = client.loop.now
         refreshBearer()
     }
-
-    deinit { pathBuffer.free() }
 
     var settings: PoolSettings { stateMachine.settings }
     private var now: Instant { client.loop.now }
@@ -213,22 +212,23 @@ final class ConnectionPool {
             handleOutcomes(of: connection)
             if connection.session.wantsToSend { connection.scheduleSend() }
         }
-        stateMachine.tick(at: now) { takeConnection(for: $0) }
+        stateMachine.tick(at: now) { takeConnectPermit(for: $0) }
         performActions()
         flush()
     }
 
     /// Opens a connection if requests wait for one.
     func grow() {
-        stateMachine.grow(at: now) { takeConnection(for: $0) }
+        stateMachine.grow(at: now) { takeConnectPermit(for: $0) }
         performActions()
     }
 
-    /// Takes a connection from the budget of the host. Returns false if the pool must ask again later, or has no
-    /// key.
-    private func takeConnection(for request: ConnectRequest) -> Bool {
+    /// Takes a permit for one connection from the budget of the host. Returns false if the pool must ask again later, or
+    /// has no provider token.
+    private func takeConnectPermit(for request: ConnectRequest) -> Bool {
         bearer != nil
-            && client.provider.mayConnect(to: key.endpoint.host, for: requesterID, request: request, at: now)
+            && client.provider.takeConnectPermit(
+                to: key.endpoint.host, for: requesterID, request: request, at: now)
     }
 
     /// Whether no request and no connection exists, and the pool was not used for a while.

@@ -1,17 +1,20 @@
-/// A buffer for the two texts that differ between the pushes of a send: the id and the path
-/// (`/3/device/<token in hexadecimal digits>`). The session copies them from there, and each push overwrites
-/// the previous one. This runs for every push, so it writes eight digits at a time.
-@safe struct PushPathBuffer {
+/// A reused buffer for the two header values that differ between the pushes of a send: `apns-id`, and `:path`
+/// (`/3/device/<token in hexadecimal digits>`). The HTTP/2 session copies both when it takes the request, so the next
+/// push may overwrite them. A path is written for every push, eight digits at a time.
+@safe struct PushPathBuffer: ~Copyable {
     private static let devicePath: StaticString = "/3/device/"
-    /// Enough for the id, the path and the digits of the longest token.
+    /// An id and a device path have at most 558 bytes: 36, 10, and two digits for each byte of a token. The rest is
+    /// space for fixed paths, which contain a bundle id.
     private static let bytesMax = 4_096
 
     private let bytes = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: PushPathBuffer.bytesMax, alignment: 16)
+        byteCount: PushPathBuffer.bytesMax, alignment: 1)
 
-    func free() { unsafe bytes.deallocate() }
+    deinit { unsafe bytes.deallocate() }
 
     /// Writes the path and the id. Both are valid until the next call.
+    ///
+    /// - Parameter token: empty for a fixed path.
     func write(
         _ kind: PushTemplate.PathKind, token: UnsafeBufferPointer<UInt8>, id: PushID
     ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
@@ -23,11 +26,12 @@
                 token: token,
                 id: id)
         case .fixed(let path):
+            precondition(token.isEmpty, "a fixed path has no token")
             return unsafe path.withUnsafeBytes { unsafe write(prefix: $0, token: token, id: id) }
         }
     }
 
-    /// The layout of the buffer is the id, the prefix of the path, and the digits of the token.
+    /// Writes the id, the prefix of the path, and the digits of the token, one after the other.
     private func write(
         prefix: UnsafeRawBufferPointer, token: UnsafeBufferPointer<UInt8>, id: PushID
     ) -> (path: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>) {
@@ -45,12 +49,13 @@
         )
     }
 
-    /// Writes the hexadecimal digits of the token: those of four bytes at a time, then those of single bytes.
+    /// Writes the hexadecimal digits of the token: of four bytes at a time, and then of the remaining bytes.
     private static func writeDigits(
         of token: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer, at start: Int
     ) {
         var index = 0
         while index + 4 <= token.count {
+            // `HexWord` has the first digit in the highest byte, so both words are in big-endian order.
             let word = unsafe UInt32(bigEndian: token.loadUnaligned(fromByteOffset: index, as: UInt32.self))
             unsafe out.storeBytes(
                 of: HexWord.digits(word).bigEndian, toByteOffset: start + 2 * index, as: UInt64.self)

@@ -41,7 +41,8 @@ internal import HTTP2
         self.pool = pool
         unsafe currentPool = .passUnretained(pool)
         self.suspects = suspects
-        // With a placeholder for the provider token. So a bad header is reported now and not with the first push.
+        // Encodes once with a placeholder for the provider token, so that a bad header is reported now and not with the
+        // first push.
         encoded = try encodeHeaders(bearer: "bearer")
     }
 
@@ -62,7 +63,7 @@ internal import HTTP2
     /// The app and key of these pushes.
     package var profile: PushProfile { pool.key.profile }
 
-    /// Returns the pool. A pool that was removed because it was idle is created again here.
+    /// Returns the pool for a push. A pool that was removed because it was idle is created again here.
     func pool(isSuspect: Bool) -> ConnectionPool {
         guard isSuspect, let suspects else {
             if !pool.isListed { pool = pool.client.pool(for: pool.key) }

@@ -8,8 +8,8 @@ package import Lifecycle
 /// the fourth to pools whose connections fail. Among pools of one kind, the pool that connected longest ago goes
 /// first. So an app whose connections always fail costs the others at most a quarter of the budget.
 package struct ConnectBudget: Sendable {
-    private enum Priority: Int {
-        /// The pool has no connection.
+    private enum Priority {
+        /// The pool has no working connection.
         case first
         /// The pool wants one more connection.
         case more
@@ -23,7 +23,8 @@ package struct ConnectBudget: Sendable {
         let askedAt: Instant
 
         var priority: Priority {
-            request.failures > 0 ? .failing : request.isForFirstConnection ? .first : .more
+            if request.failures > 0 { return .failing }
+            return request.isForFirstConnection ? .first : .more
         }
     }
 
@@ -52,7 +53,7 @@ package struct ConnectBudget: Sendable {
         self.burst = burst
     }
 
-    /// Takes one connection from the budget. Returns false if the pool must ask again later.
+    /// Takes a permit for one connection. Returns false if the pool must ask again later.
     ///
     /// - Parameter requesterID: the pool's number, unique in the process.
     package mutating func take(for requesterID: UInt64, request: ConnectRequest, at now: Instant) -> Bool {

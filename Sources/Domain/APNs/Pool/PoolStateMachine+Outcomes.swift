@@ -51,7 +51,7 @@ extension PoolStateMachine {
         switch outcome {
         case .answered(let effect): return handleAnswer(to: ticket, effect: effect, on: connection, at: now)
         case .notProcessed:
-            return retry(ticket, at: now)
+            return requeueIfInTime(ticket, at: now)
                 ? .retry : .ended(.notProcessed(isStopped ? .stopped : .overdue))
         // If a stream is reset before the whole request was sent, APNs has not processed it, as after a
         // refusal.
@@ -85,7 +85,7 @@ extension PoolStateMachine {
             if hasRetried { return .ended(.answered) }
             self[ticket].hasRetriedToken = true
         }
-        guard self[ticket].attemptsLeft > 0, retry(ticket, at: now) else {
+        guard self[ticket].attemptsLeft > 0, requeueIfInTime(ticket, at: now) else {
             return .ended(.answered)
         }
         self[ticket].attemptsLeft -= 1
@@ -106,7 +106,7 @@ extension PoolStateMachine {
     }
 
     /// Lets the request wait again. Returns false if it is too late, or the pool stops.
-    private mutating func retry(_ ticket: PoolTicket, at now: Instant) -> Bool {
+    private mutating func requeueIfInTime(_ ticket: PoolTicket, at now: Instant) -> Bool {
         guard !isStopped, now < self[ticket].sendBy else { return false }
         requeue(ticket)
         return true

@@ -90,8 +90,8 @@ package struct PoolStateMachine {
         return max(0, min(settings.requestsMax - unendedRequests, waitingCapacity))
     }
 
-    /// Whether no connection is open now, and the last one did not fail. So requests wait for the first connection, or for
-    /// one that replaces a closed one.
+    /// Whether no connection is open, and the last attempt did not fail. Requests then wait for a connection that will
+    /// probably open soon.
     package var isConnecting: Bool {
         backoff.failures == 0 && !connections.contains { $0.phase == .open || $0.phase == .retiring }
     }
@@ -184,7 +184,7 @@ package struct PoolStateMachine {
         return true
     }
 
-    /// Removes and returns all requests that wait or back off, for a reason outside the pool.
+    /// Removes and returns all requests that wait or back off. The caller reports their ends.
     package mutating func takeWaiting() -> [PoolTicket] {
         var withdrawn: [PoolTicket] = []
         for index in requests.indices {
@@ -197,7 +197,7 @@ package struct PoolStateMachine {
         return withdrawn
     }
 
-    /// Returns the number of the connection that carries the request.
+    /// Returns the number of the connection that carries the request, or nil if the request is not open.
     package func connection(of ticket: PoolTicket) -> UInt32? {
         isCurrent(ticket) && self[ticket].phase == .open
             ? self[ticket].connection : nil
@@ -256,7 +256,7 @@ package struct PoolStateMachine {
         _modify { yield &requests[Int(ticket.index)] }
     }
 
-    /// Whether the ticket's request has not ended.
+    /// Whether the ticket's slot still belongs to its request. A late request keeps its slot.
     func isCurrent(_ ticket: PoolTicket) -> Bool {
         requests.indices.contains(Int(ticket.index))
             && self[ticket].generation == ticket.generation

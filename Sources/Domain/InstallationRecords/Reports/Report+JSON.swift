@@ -180,7 +180,7 @@ extension JSONValue {
 
     /// Reads a push token in hexadecimal, or a sealed one.
     fileprivate func pushToken() -> String {
-        guard let digits = unsafe text else { return "" }
+        guard let digits = unsafe utf8IfString() else { return "" }
         // Records of the topic may hold a sealed token. The gateway accepts no sealed token from clients.
         if unsafe !PushToken.isValid(hex: digits), unsafe !TokenSeal.isSealed(digits) {
             report(PushToken.formatProblem)

@@ -211,10 +211,6 @@ package struct Report: JSONRecord, Hashable {
         bytes.removeAll(keepingCapacity: true)
         RecordKey.append(app, to: &bytes)
         bytes.append(RecordKey.separator)
-        if let installation {
-            RecordKey.append(prefix: "i:", id: installation, to: &bytes)
-        } else {
-            RecordKey.append(prefix: "u:", id: user ?? "", to: &bytes)
-        }
+        RecordKey.append(subject, to: &bytes)
     }
 }

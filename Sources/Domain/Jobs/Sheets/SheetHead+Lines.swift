@@ -21,7 +21,7 @@ extension SheetHead {
     /// The bookkeeping lines. Default values are left out.
     package var flotillaLines: [UInt8] {
         var writer = HeaderLinesWriter()
-        writer.append(.version, value: Int64(Self.schemaVersion))
+        writer.append(.schemaVersion, value: Int64(Self.schemaVersion))
         writer.append(.app, value: app)
         writer.append(.environment, value: environment.rawValue)
         writer.append(.broadcast, value: isBroadcast ? "1" : nil)
@@ -29,7 +29,7 @@ extension SheetHead {
         writer.append(.group, value: group)
         writer.append(.scope, value: scope == .group ? nil : scope.rawValue)
         writer.append(.generation, value: generation)
-        writer.append(.order, value: version)
+        writer.append(.version, value: version)
         writer.append(.event, value: event.rawValue)
         writer.append(.deadline, value: deadline)
         writer.append(.triesMax, value: triesMax == Self.triesDefault ? nil : String(triesMax))
@@ -43,8 +43,8 @@ extension SheetHead {
     package init(apns: Span<UInt8>, flotilla: Span<UInt8>) throws(SheetError) {
         let request = try HeaderLines(parsing: apns)
         let lines = try HeaderLines(parsing: flotilla)
-        let version = try lines.number(of: .version)
-        guard version == Self.schemaVersion else { throw .unknownVersion(version) }
+        let schemaVersion = try lines.number(of: .schemaVersion)
+        guard schemaVersion == Self.schemaVersion else { throw .unknownVersion(schemaVersion) }
         let app = try lines.text(of: .app)
         guard AppIDRules.problem(app) == nil else { throw .invalid(.app) }
         self.init(
@@ -55,7 +55,7 @@ extension SheetHead {
             group: lines.optionalText(of: .group) == nil ? nil : try lines.name(of: .group),
             scope: lines.optionalText(of: .scope) == nil
                 ? .group : try lines.choice(of: .scope, as: ScopeKind.self),
-            generation: try lines.number(of: .generation), version: try lines.number(of: .order),
+            generation: try lines.number(of: .generation), version: try lines.number(of: .version),
             event: try lines.choice(of: .event, as: PushEvent.self),
             deadline: try lines.number(of: .deadline),
             acceptedAt: try lines.number(of: .acceptedAt))

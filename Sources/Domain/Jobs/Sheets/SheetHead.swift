@@ -49,8 +49,8 @@ package struct SheetHead: Sendable, Hashable {
     package var scope: ScopeKind
     /// The version of the start that opened this generation of the scope, or 0 if no start was seen.
     package var generation: Int64
-    /// The order of sends within the scope, and the body's `timestamp`. The timestamp of a recipient's END
-    /// may be later, so that phones do not ignore it as older than their current state.
+    /// The version of the content, which orders the sends of the scope. It is not the `timestamp` in the body, which
+    /// phones compare.
     package var version: Int64
     package var event: PushEvent
     /// Seconds since 1970 after which the push is no longer useful.

@@ -16,8 +16,7 @@ package enum SheetLineName: String, Sendable, CaseIterable {
     case collapseID = "apns-collapse-id"
 
     // `flotilla`: the bookkeeping of `SheetHead`.
-    /// The schema version.
-    case version = "v"
+    case schemaVersion = "v"
     case app
     case environment
     case broadcast
@@ -25,8 +24,8 @@ package enum SheetLineName: String, Sendable, CaseIterable {
     case group
     case scope
     case generation
-    /// The version of the content, by which sends of a scope are ordered.
-    case order = "version"
+    /// The version of the content, which orders the sends of a scope.
+    case version
     case event
     case deadline
     case triesMax = "attempts"

@@ -38,7 +38,7 @@ package struct LaneChanges: ~Copyable {
     @_lifetime(borrow self)
     package func row(at index: Int) -> TokenPageRow { rows[index] }
 
-    /// Appends a change. The caller appends its row to `rows`.
+    /// Appends a change. The caller must append its row to `rows` as well, because both have the same index.
     mutating func append(app: String, kinds: ChangeKinds) {
         changes.append(Change(app: app, kinds: kinds))
     }

@@ -59,9 +59,7 @@ extension Lane {
                 var prefix: [UInt8] = []
                 OrderedNumber.append(number, to: &prefix)
                 guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { continue }
-                var rows = try PrefixRows(
-                    of: snapshot, in: tables.activities, prefix: prefix,
-                    within: KeyBounds(lower: [], upper: nil))
+                var rows = try PrefixRows(of: snapshot, in: tables.activities, prefix: prefix)
                 while rows.isInside {
                     if try rows.value[0] == NameCode.Tag.none { count += 1 }
                     try rows.next()

@@ -29,9 +29,9 @@ package struct NamedRecipients: Sendable, Hashable {
         return indexAbove > 0 && key.starts(with: codes[indexAbove - 1]) ? indexAbove - 1 : indexAbove
     }
 
-    /// Whether the list has the recipient at the start of `part`, which is a part of a key.
-    func contains(_ part: Span<UInt8>) -> Bool {
-        let code = Array(part.extracting(0..<RecipientCode.end(in: part)))
+    /// Whether the list has the recipient with which the part of a key begins.
+    func contains(recipientOf part: Span<UInt8>) -> Bool {
+        let code = Array(part.extracting(first: RecipientCode.length(atStartOf: part)))
         let indexAbove = firstIndex(above: code)
         return indexAbove > 0 && codes[indexAbove - 1] == code
     }

@@ -16,29 +16,35 @@ package struct PageCursor: Sendable, Hashable {
     let origin: [UInt8]
     /// The first key that is not examined yet.
     var next: [UInt8]
-    /// Whether the walk has passed the end of the table. If the selection names activities: whether the page
-    /// ended within the rows of an activity, at `next`. Such a walk has no origin.
+    /// Whether the walk has passed the end of the table. A selection that names activities has a walk through each of
+    /// them, without an origin. Its cursor uses this field for another purpose: it is true if the page ended within the
+    /// rows of the activity at `activityIndex`, before `next`.
     var isWrapped: Bool
     /// The index of the next activity in the selection's list, if the selection names activities.
     var activityIndex: Int
 
-    init(origin: [UInt8], next: [UInt8], isWrapped: Bool, activity: Int) {
+    init(origin: [UInt8], next: [UInt8], isWrapped: Bool, activityIndex: Int = 0) {
         self.origin = origin
         self.next = next
         self.isWrapped = isWrapped
-        self.activityIndex = activity
+        self.activityIndex = activityIndex
     }
 
     /// Creates the start of a walk at a `RecipientBucket`. If each send has another bucket, no recipient is
     /// always the last.
     package init(startingAt bucket: UInt16 = 0) {
         let origin = bucket == 0 ? [] : [UInt8(bucket >> 8), UInt8(bucket & 0xFF)]
-        self.init(origin: origin, next: origin, isWrapped: false, activity: 0)
+        self.init(startingAt: origin)
     }
 
     /// Creates the start of a walk at a position of another walk.
     package init(startingAt position: [UInt8]) {
-        self.init(origin: position, next: position, isWrapped: false, activity: 0)
+        self.init(origin: position, next: position, isWrapped: false)
+    }
+
+    /// Creates the position of a page's end within the rows of a named activity.
+    init(withinActivityAt index: Int, next: [UInt8]) {
+        self.init(origin: [], next: next, isWrapped: true, activityIndex: index)
     }
 
     /// The positions up to the end of the table, or up to the origin if the walk has passed that end.
@@ -46,7 +52,7 @@ package struct PageCursor: Sendable, Hashable {
 
     /// The cursor behind `range`. Nil if the walk ends there.
     var behindRange: PageCursor? {
-        isWrapped || origin.isEmpty ? nil : PageCursor(origin: origin, next: [], isWrapped: true, activity: 0)
+        isWrapped || origin.isEmpty ? nil : PageCursor(origin: origin, next: [], isWrapped: true)
     }
 
     /// The end of a page: the positions from this cursor up to the next page. Nil means the end of `range`.
@@ -68,14 +74,14 @@ package struct PageCursor: Sendable, Hashable {
     package init?(bytes: [UInt8]) {
         guard bytes.count >= Self.byteCountMin, bytes[0] == Self.version, bytes[1] < 2 else { return nil }
         var offset = 2
-        guard let activity = Self.length(in: bytes, at: &offset),
+        guard let activityIndex = Self.length(in: bytes, at: &offset),
             let originBytes = Self.length(in: bytes, at: &offset),
             originBytes <= bytes.count - offset
         else { return nil }
         let originEnd = offset + originBytes
         self.init(
             origin: Array(bytes[offset..<originEnd]), next: Array(bytes[originEnd...]),
-            isWrapped: bytes[1] == 1, activity: activity)
+            isWrapped: bytes[1] == 1, activityIndex: activityIndex)
         // A wrapped cursor must be before its origin, and an unwrapped one must not be. Otherwise the walk
         // would meet rows twice or miss some.
         guard origin.isEmpty || next.lexicographicallyPrecedes(origin) == isWrapped else { return nil }

@@ -109,7 +109,7 @@ struct PageWalk: ~Copyable {
         let isBounded = bound.map { bound in range.upper.map { bound.lexicographicallyPrecedes($0) } ?? true }
         let end = isBounded == true ? bound : range.upper
         if let next = try walkRange(
-            of: source, from: range.lower, to: end, filling: &page, snapshot: snapshot)
+            KeyRange(from: range.lower, upTo: end), of: source, filling: &page, snapshot: snapshot)
         {
             cursor.next = next
             return cursor
@@ -119,26 +119,27 @@ struct PageWalk: ~Copyable {
         return cursor
     }
 
-    /// Walks from one key to another, or through the named recipients between them. Keys are without the
-    /// prefix of the source. Returns the first key that it did not examine, or nil at the end.
+    /// Walks through a range of keys, or through the named recipients in it. The keys are without the prefix of
+    /// the source. Returns the first key that it did not examine, or nil at the end.
     private mutating func walkRange(
-        of source: RowSource, from lower: [UInt8], to upper: [UInt8]?, filling page: inout TokenPage,
+        _ range: KeyRange, of source: RowSource, filling page: inout TokenPage,
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
         guard let recipients = selection.recipients else {
-            return try mergeRows(
-                of: source, within: KeyBounds(lower: lower, upper: upper), filling: &page, snapshot: snapshot)
+            return try mergeRows(of: source, within: range, filling: &page, snapshot: snapshot)
         }
-        for recipient in recipients.codes[recipients.firstIndex(from: lower)...] {
-            let first = recipient.lexicographicallyPrecedes(lower) ? lower : recipient
-            if let upper, !first.lexicographicallyPrecedes(upper) { return nil }
+        for recipient in recipients.codes[recipients.firstIndex(from: range.lower)...] {
+            let first = recipient.lexicographicallyPrecedes(range.lower) ? range.lower : recipient
+            if let upper = range.upper, !first.lexicographicallyPrecedes(upper) { return nil }
             if isFull(page) { return first }
             // A recipient without rows in this lane costs a lookup too.
             examinationsLeft -= 1
             var end = recipient.firstKeyAfterPrefix
-            if let upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true { end = upper }
+            if let upper = range.upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true {
+                end = upper
+            }
             if let next = try mergeRows(
-                of: source, within: KeyBounds(lower: first, upper: end), filling: &page, snapshot: snapshot)
+                of: source, within: KeyRange(from: first, upTo: end), filling: &page, snapshot: snapshot)
             {
                 return next
             }
@@ -149,22 +150,19 @@ struct PageWalk: ~Copyable {
     /// Walks through the rows with both prefixes of a source in parallel, in the order of holders. Returns
     /// the first key that it did not examine, or nil at the end.
     private mutating func mergeRows(
-        of source: RowSource, within bounds: KeyBounds, filling page: inout TokenPage,
+        of source: RowSource, within range: KeyRange, filling page: inout TokenPage,
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> [UInt8]? {
         var preferredRows = try PrefixRows(
-            of: snapshot, in: source.table, prefix: source.preferredPrefix, within: bounds)
+            of: snapshot, in: source.table, prefix: source.preferredPrefix, within: range)
         var otherRows = try PrefixRows(
-            of: snapshot, in: source.table, prefix: source.otherPrefix, within: bounds)
+            of: snapshot, in: source.table, prefix: source.otherPrefix, within: range)
         if !preferredRows.isInside, !otherRows.isInside { return nil }
-        // The profile of the user can sort before the row at which the walk resumes.
-        let firstProfile = source.app + bounds.lower.prefix(RecipientCode.bucketBytes)
-        var profiles = try snapshot.cursor(
-            of: tables.profiles, from: firstProfile.span, isNeeded: selection.program != nil)
-        var profileKeys = ProfileKeys(app: source.app)
-        var (userProfile, installationProfile) = (Span<UInt8>(), Span<UInt8>())
+        var profiles = try ProfileWalk(
+            testedBy: selection.program, app: source.app, in: tables.profiles, from: range.lower,
+            snapshot: snapshot)
         var dismissals = try DismissalWalk(
-            selection.dismissals, app: source.app, in: tables.updates, from: bounds.lower, snapshot: snapshot)
+            selection.dismissals, app: source.app, in: tables.updates, from: range.lower, snapshot: snapshot)
         let group = source.group?.span
         let noGroup = Self.noGroup
         while preferredRows.isInside || otherRows.isInside {
@@ -175,7 +173,7 @@ struct PageWalk: ~Copyable {
                 } else if !preferredRows.isInside {
                     1
                 } else {
-                    preferredRows.suffix.order(to: otherRows.suffix)
+                    preferredRows.suffix.compare(to: otherRows.suffix)
                 }
             let suffix = order <= 0 ? preferredRows.suffix : otherRows.suffix
             if isFull(page) { return Array(suffix) }
@@ -183,18 +181,7 @@ struct PageWalk: ~Copyable {
             let value = try order <= 0 ? preferredRows.value : otherRows.value
             var exclusion: ExclusionReason?
             // The tags and segments come first. A row that they do not select is left out for that reason only.
-            if let program = selection.program {
-                if profileKeys.move(to: suffix) {
-                    let hasUserProfile = try profiles.advance(to: profileKeys.user.span)
-                    userProfile = try hasUserProfile ? profiles.value : Span()
-                }
-                let hasInstallationProfile = try profiles.advance(to: profileKeys.installation.span)
-                installationProfile = try hasInstallationProfile ? profiles.value : Span()
-                let isSelected = program.matches(
-                    user: userProfile, installation: installationProfile,
-                    os: OSVersion.read(value, at: TokenValue.FieldOffset.os))
-                if !isSelected { exclusion = .notSelected }
-            }
+            if profiles.isNeeded, try !profiles.matches(suffix, value: value) { exclusion = .notSelected }
             if exclusion == nil { exclusion = self.exclusion(of: value, isOtherRow: order > 0, in: source) }
             if exclusion == nil, dismissals.isNeeded, try dismissals.contains(suffix) {
                 exclusion = .dismissed
@@ -243,7 +230,7 @@ struct PageWalk: ~Copyable {
                 ofActivity: activities[cursor.activityIndex], app: app, from: lower, filling: &page,
                 snapshot: snapshot)
             {
-                return PageCursor(origin: [], next: next, isWrapped: true, activity: cursor.activityIndex)
+                return PageCursor(withinActivityAt: cursor.activityIndex, next: next)
             }
             cursor.activityIndex += 1
             cursor.isWrapped = false
@@ -264,14 +251,14 @@ struct PageWalk: ~Copyable {
         var prefix = app
         guard NameCode.append(Array(activity.utf8).span, to: &prefix) else { return nil }
         var holders = try PrefixRows(
-            of: snapshot, in: tables.activities, prefix: prefix, within: KeyBounds(lower: lower, upper: nil))
+            of: snapshot, in: tables.activities, prefix: prefix, within: KeyRange(from: lower))
         var updateKey: [UInt8] = []
         while holders.isInside {
             if isFull(page) { return Array(holders.suffix) }
             let group = try holders.value
             TableKey.writeUpdateKey(ofActivity: holders.key, group: group, into: &updateKey)
             examinationsLeft -= 1
-            if selection.recipients?.contains(holders.suffix) ?? true,
+            if selection.recipients?.contains(recipientOf: holders.suffix) ?? true,
                 let value = try snapshot.value(of: updateKey.span, in: tables.updates)
             {
                 if let exclusion = eligibility.exclusion(of: value) {

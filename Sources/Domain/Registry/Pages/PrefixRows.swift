@@ -1,12 +1,5 @@
 internal import Store
 
-/// A range of keys, without the prefix that they share: from `lower` inclusive to `upper` exclusive.
-struct KeyBounds {
-    var lower: [UInt8]
-    /// Nil means no upper bound.
-    var upper: [UInt8]?
-}
-
 /// An iterator over the rows of a table whose keys have a common prefix. While `isInside`, it is on a row.
 struct PrefixRows: ~Copyable, ~Escapable {
     private var cursor: RowCursor
@@ -15,15 +8,18 @@ struct PrefixRows: ~Copyable, ~Escapable {
     private let end: [UInt8]?
     private(set) var isInside = false
 
-    /// - Parameter prefix: The common prefix, or nil for no rows.
+    /// - Parameters:
+    ///   - prefix: The common prefix, or nil for no rows.
+    ///   - range: The range of the keys without the prefix.
     @_lifetime(borrow snapshot)
     init(
-        of snapshot: borrowing ReadSnapshot, in table: Table, prefix: [UInt8]?, within bounds: KeyBounds
+        of snapshot: borrowing ReadSnapshot, in table: Table, prefix: [UInt8]?,
+        within range: KeyRange = .everything
     ) throws(StoreError) {
         let commonPrefix = prefix ?? []
         prefixBytes = commonPrefix.count
-        end = bounds.upper.map { commonPrefix + $0 } ?? commonPrefix.firstKeyAfterPrefix
-        let lower = commonPrefix + bounds.lower
+        end = range.upper.map { commonPrefix + $0 } ?? commonPrefix.firstKeyAfterPrefix
+        let lower = commonPrefix + range.lower
         cursor = try snapshot.cursor(of: table, from: lower.span, isNeeded: prefix != nil)
         isInside = prefix != nil && Self.isInside(cursor, before: end)
     }
@@ -51,6 +47,6 @@ struct PrefixRows: ~Copyable, ~Escapable {
     private static func isInside(_ cursor: borrowing RowCursor, before end: [UInt8]?) -> Bool {
         guard cursor.isOnRow else { return false }
         guard let end else { return true }
-        return cursor.key.order(to: end.span) < 0
+        return cursor.key.compare(to: end.span) < 0
     }
 }

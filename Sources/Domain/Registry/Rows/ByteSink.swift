@@ -1,78 +1,18 @@
-internal import Glibc
-
 /// A buffer to which decoded names and tokens are appended: an array, or the `PageText` of a page.
 protocol ByteSink: ~Copyable {
     mutating func append(_ byte: UInt8)
     mutating func append(_ bytes: Span<UInt8>)
-    /// Appends `count` bytes. `fill` gets a pointer to the first of them and must write them all.
+    /// Appends `count` bytes. `fill` gets a pointer to the first of them and must write them all. It need not be called
+    /// for 0 bytes.
     mutating func extend(by count: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void)
 }
 
+// `append(_: Span)` is in `Array+Writing.swift`.
 extension [UInt8]: ByteSink {
     mutating func extend(by count: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        guard count > 0 else { return }
         let start = self.count
         append(contentsOf: repeatElement(0, count: count))
         unsafe withUnsafeMutableBufferPointer { unsafe fill($0.baseAddress! + start) }
-    }
-}
-
-/// The texts of a page (`TokenPage`), one behind the other in an owned buffer. A dozen texts are appended for
-/// each of a million rows. An array would check on each append whether its storage is shared.
-@safe struct PageText: ByteSink, ~Copyable {
-    private var bytes: UnsafeMutablePointer<UInt8>
-    /// The size of the buffer in bytes. It grows and never shrinks.
-    private var capacity = 64 << 10
-    private(set) var count = 0
-
-    init() { unsafe bytes = .allocate(capacity: capacity) }
-
-    deinit { unsafe bytes.deallocate() }
-
-    var span: Span<UInt8> {
-        @_lifetime(borrow self)
-        get {
-            let span = unsafe Span(_unsafeStart: UnsafePointer(bytes), count: count)
-            return unsafe _overrideLifetime(span, borrowing: self)
-        }
-    }
-
-    mutating func removeAll() { count = 0 }
-
-    mutating func append(_ byte: UInt8) {
-        if count == capacity { grow(by: 1) }
-        unsafe bytes[count] = byte
-        count += 1
-    }
-
-    mutating func append(_ span: Span<UInt8>) {
-        if span.count > capacity - count { grow(by: span.count) }
-        unsafe span.withUnsafeBytes { source in
-            if let start = source.baseAddress { unsafe memcpy(bytes + count, start, source.count) }
-        }
-        count += span.count
-    }
-
-    /// Appends a copy of bytes that the buffer already contains.
-    mutating func append(copyOf range: Range<Int>) {
-        precondition(range.upperBound <= count, "the range exceeds the text")
-        if range.count > capacity - count { grow(by: range.count) }
-        unsafe memcpy(bytes + count, bytes + range.lowerBound, range.count)
-        count += range.count
-    }
-
-    mutating func extend(by byteCount: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) {
-        if byteCount > capacity - count { grow(by: byteCount) }
-        unsafe fill(bytes + count)
-        count += byteCount
-    }
-
-    /// Makes space for `byteCount` bytes behind the current ones.
-    @inline(never)
-    private mutating func grow(by byteCount: Int) {
-        capacity = max(2 * capacity, count + byteCount)
-        let largerBytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-        unsafe largerBytes.update(from: bytes, count: count)
-        unsafe bytes.deallocate()
-        unsafe bytes = largerBytes
     }
 }

@@ -45,7 +45,7 @@ enum ProfileValue {
         value.append(length: areSet ? tags.count + 1 : 0)
         while let tag = tags.next() {
             tag.checkName()
-            unsafe value.append(counted: tag.utf8)
+            unsafe value.append(counted: tag.utf8())
         }
         append(attributes: record["attributes"].optional, to: &value)
     }
@@ -53,7 +53,7 @@ enum ProfileValue {
     private static func append(text: JSONValue, to value: inout [UInt8]) {
         guard let text = text.optional else { return value.append(length: 0) }
         text.checkName()
-        let bytes = unsafe text.utf8
+        let bytes = unsafe text.utf8()
         value.append(length: bytes.count + 1)
         unsafe value.append(contentsOf: bytes)
     }
@@ -80,7 +80,7 @@ enum ProfileValue {
         case .boolean: value.append(attribute.bool() ? ValueKind.yes : ValueKind.no)
         case .string:
             value.append(ValueKind.text)
-            unsafe value.append(counted: attribute.utf8)
+            unsafe value.append(counted: attribute.utf8())
         case .integer, .number:
             let number = attribute.double()
             // A larger integer is stored as a floating-point number.

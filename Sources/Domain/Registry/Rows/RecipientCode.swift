@@ -5,11 +5,11 @@ internal import Identifiers
 /// recipients. A recipient that is late in one send is early in another.
 enum RecipientCode {
     static let bucketBytes = RecipientBucket.byteCount
-    /// The offset in the tag of an installation that is its own recipient. It distinguishes the installation
-    /// from a user of the same name.
-    static let installationTagOffset: UInt8 = 0x10
+    /// Added to the tag of the `NameCode` if the recipient is an installation, so that its code differs from the code of
+    /// a user of the same name.
+    private static let installationTagOffset: UInt8 = 0x10
 
-    /// Appends the code of a recipient. Returns false if the name is invalid.
+    /// Appends the code of a recipient. Returns false if the name is invalid. The key is then useless.
     static func append(_ recipient: Recipient, to key: inout [UInt8]) -> Bool {
         switch recipient {
         case .user(let name): append(isUser: true, name: Array(name.utf8).span, to: &key)
@@ -17,33 +17,33 @@ enum RecipientCode {
         }
     }
 
+    /// Appends the code of a user or an installation like `append(_:to:)`.
     static func append(isUser: Bool, name: Span<UInt8>, to key: inout [UInt8]) -> Bool {
-        appendBucket(of: name, to: &key)
+        key.append(number: Int64(RecipientBucket.bucket(of: name)), byteCount: bucketBytes)
         return NameCode.append(name, to: &key, tagOffset: isUser ? 0 : installationTagOffset)
     }
 
-    /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code. Returns false without
-    /// the name if the code contains only its digest.
+    /// Appends `u:<user>` or `i:<installation>` and moves the offset behind the code. Returns false if the name is too
+    /// long for a key, which has its digest instead. Then only `u:` or `i:` is appended.
     static func read<Sink: ByteSink & ~Copyable>(
         _ key: Span<UInt8>, at offset: inout Int, to text: inout Sink
     ) -> Bool {
         offset += bucketBytes
-        let isInstallation = key[offset] >= installationTagOffset
-        text.append(UInt8(ascii: isInstallation ? "i" : "u"))
+        let tagOffset = tagOffset(of: key[offset])
+        text.append(UInt8(ascii: tagOffset == 0 ? "u" : "i"))
         text.append(UInt8(ascii: ":"))
-        return NameCode.read(
-            key, at: &offset, to: &text, tagOffset: isInstallation ? installationTagOffset : 0)
+        return NameCode.read(key, at: &offset, to: &text, tagOffset: tagOffset)
     }
 
-    /// Returns the end of the code at the start of `part`, which is a part of a key.
-    static func end(in part: Span<UInt8>) -> Int {
+    /// Returns the length of the code with which the bytes begin.
+    static func length(atStartOf bytes: Span<UInt8>) -> Int {
         var offset = bucketBytes
-        let isInstallation = part[offset] >= installationTagOffset
-        NameCode.skip(part, at: &offset, tagOffset: isInstallation ? installationTagOffset : 0)
+        NameCode.skip(bytes, at: &offset, tagOffset: tagOffset(of: bytes[offset]))
         return offset
     }
 
-    private static func appendBucket(of name: Span<UInt8>, to key: inout [UInt8]) {
-        key.append(number: Int64(RecipientBucket.bucket(of: name)), byteCount: bucketBytes)
+    /// Returns the offset that a stored tag contains: 0 for a user.
+    private static func tagOffset(of tag: UInt8) -> UInt8 {
+        tag >= installationTagOffset ? installationTagOffset : 0
     }
 }

@@ -61,11 +61,20 @@ enum TableKey {
     ) {
         var appEnd = 0
         _ = OrderedNumber.read(key, at: &appEnd)
-        var activityEnd = appEnd
-        NameCode.skip(key, at: &activityEnd)
         updateKey.removeAll(keepingCapacity: true)
         updateKey.append(key.extracting(0..<appEnd))
         updateKey.append(group)
+        appendUpdateSuffix(ofActivity: key, to: &updateKey)
+    }
+
+    /// Appends the part of an activity's key in `updates` behind app and group: the holder and the activity.
+    ///
+    /// - Parameter key: The activity's key in `activities`.
+    static func appendUpdateSuffix(ofActivity key: Span<UInt8>, to updateKey: inout [UInt8]) {
+        var appEnd = 0
+        _ = OrderedNumber.read(key, at: &appEnd)
+        var activityEnd = appEnd
+        NameCode.skip(key, at: &activityEnd)
         updateKey.append(key.extracting(activityEnd..<key.count))
         updateKey.append(key.extracting(appEnd..<activityEnd))
     }

@@ -55,7 +55,7 @@ struct TokenFields {
         expiresAt = record["expiresAt"].optional?.timeMilliseconds()
         os = record["os"].optional.flatMap { value in
             value.checkName()
-            return unsafe OSVersion(utf8: value.utf8)
+            return unsafe OSVersion(utf8: value.utf8())
         }
         frequentPushesEnabled = record["frequentPushesEnabled"].optional?.bool()
         activitiesEnabled = record["activitiesEnabled"].optional?.bool()
@@ -72,7 +72,7 @@ struct TokenFields {
 
     private mutating func append(_ value: JSONValue) -> Range<Int> {
         let start = text.count
-        unsafe text.append(contentsOf: value.utf8)
+        unsafe text.append(contentsOf: value.utf8())
         return start..<text.count
     }
 

@@ -1,5 +1,6 @@
 internal import CatalogRecords
 internal import Identifiers
+internal import Store
 
 // The test of one token's row. Two profiles count: the profile of the installation, and the profile that the
 // backend set for all installations of the user. Anyone with the app's report key can report attributes and tags. So an
@@ -75,7 +76,7 @@ extension SegmentProgram {
         case (ProfileValue.ValueKind.no, .boolean): return value.bits == 0 ? 0 : nil
         case (ProfileValue.ValueKind.yes, .boolean): return value.bits == 1 ? 0 : nil
         case (ProfileValue.ValueKind.text, .text):
-            return profile.readCountedBytes(at: &offset).order(to: constants.span.extracting(value.text))
+            return profile.readCountedBytes(at: &offset).compare(to: constants.span.extracting(value.text))
         case (ProfileValue.ValueKind.integer, .integer):
             return Self.compare(Self.integer(in: profile, at: offset), with: value.bits)
         case (ProfileValue.ValueKind.integer, .number):
@@ -129,7 +130,7 @@ extension SegmentProgram {
     private func testField(_ field: SegmentRule.Field, at index: Int, text: Span<UInt8>) -> Bool {
         test(at: index) { valueIndex in
             let value = constants.span.extracting(nodes[valueIndex].text)
-            return field.isVersion ? VersionText.order(of: text, to: value) : text.order(to: value)
+            return field.isVersion ? VersionText.order(of: text, to: value) : text.compare(to: value)
         }
     }
 

@@ -4,7 +4,7 @@ package import Kafka
 internal import RecordFormat
 
 /// The state of each dead letter of one partition, from the marks (`DeadLetterMark`) that calls have written
-/// into the same partition. Memory holds one or two bits for each offset.
+/// into the same partition. Memory holds about one bit for each dead letter with a mark.
 package struct DeadLetterJournal {
     /// The state of one dead letter.
     package enum DeadLetterState: String, Sendable {
@@ -24,10 +24,9 @@ package struct DeadLetterJournal {
         let offset: Int64
     }
 
-    // Dead letters, by their offset. In the bit sets, bit 0 is the offset `firstOffset`.
-    private var firstOffset: Int64?
-    private var redriven: [UInt64] = []
-    private var discarded: [UInt64] = []
+    // Dead letters, by their offset.
+    private var redriven = OffsetSet()
+    private var discarded = OffsetSet()
     private var begunActions: [Int64: BegunAction] = [:]
 
     // Jobs, by the sheet in which they were first written and by their lines in it.
@@ -37,6 +36,8 @@ package struct DeadLetterJournal {
     private var begunResends: [JobPosition: BegunAction] = [:]
     private let keepsJobs: Bool
 
+    /// The first offset that was read. Nil before the first record.
+    private var firstOffset: Int64?
     /// The offset up to which the partition is read.
     private(set) var readEnd: Int64 = 0
     private let reader = JSONReader()
@@ -49,15 +50,15 @@ package struct DeadLetterJournal {
     /// - Parameter letter: The offset of the dead letter.
     package func state(of letter: Int64) -> DeadLetterState {
         // A discard is final, so it comes before a redrive.
-        if contains(letter, in: discarded) { return .discarded }
-        if contains(letter, in: redriven) { return .redriven }
+        if discarded.contains(letter) { return .discarded }
+        if redriven.contains(letter) { return .redriven }
         return begunActions[letter] == nil ? .open : .doubtful
     }
 
     /// Returns the state for a list: a dead letter whose jobs `flotilla replay resend` has sent is not open any more.
     func listedState(of letter: DeadLetterRecord) -> DeadLetterState {
         let state = state(of: letter.id.offset)
-        // Only with resent jobs in the partition the sheet is decoded.
+        // The sheet is decoded only if the partition has resent jobs.
         guard state == .open, !resentLines.isEmpty, let sheet = letter.sheet, wasResent(sheet) else {
             return state
         }
@@ -100,7 +101,8 @@ package struct DeadLetterJournal {
 
     private mutating func apply(_ mark: DeadLetterMark, at offset: Int64, timestamp: Int64) {
         switch (mark.operation, mark.phase) {
-        case (.discard, _): for letter in mark.letterOffsets { insert(letter, into: \.discarded) }
+        case (.discard, _):
+            for letter in mark.letterOffsets where wasRead(letter) { discarded.insert(letter) }
         case (.redrive, .begun):
             for letter in mark.letterOffsets where begunActions[letter] == nil {
                 begunActions[letter] = BegunAction(run: mark.run, at: timestamp, offset: offset)
@@ -109,7 +111,7 @@ package struct DeadLetterJournal {
         case (.redrive, .done):
             for letter in mark.letterOffsets {
                 begunActions[letter] = nil
-                insert(letter, into: \.redriven)
+                if wasRead(letter) { redriven.insert(letter) }
             }
         case (.redrive, .left):
             let isAbandoned = mark.letterOffsets.contains { begunActions[$0]?.run == mark.run }
@@ -143,20 +145,36 @@ package struct DeadLetterJournal {
         jobs.lines.forEachLine { line in table[jobs.position]?.remove(line) }
     }
 
-    // MARK: Bit sets
+    /// Whether an offset in a mark is among the records that were read. A mark always follows its dead letters, so an
+    /// offset beyond the end is invalid. An offset before the first one is outside the scan, or has expired.
+    private func wasRead(_ letter: Int64) -> Bool {
+        guard let firstOffset else { return false }
+        return (firstOffset..<readEnd).contains(letter)
+    }
+}
 
-    private func contains(_ letter: Int64, in words: [UInt64]) -> Bool {
-        guard let firstOffset, letter >= firstOffset else { return false }
-        let bit = letter - firstOffset
-        return bit >> 6 < words.count && words[Int(bit >> 6)] & (1 << UInt64(bit & 63)) != 0
+/// A set of offsets of one partition, with one bit for each offset. It has a page of bits for each range of offsets with
+/// an element, so that the first offsets of an old partition need no memory.
+private struct OffsetSet {
+    private static let offsetsPerPage: Int64 = 4096
+    private static let offsetsPerWord: Int64 = 64
+    private static let emptyPage = [UInt64](repeating: 0, count: Int(offsetsPerPage / offsetsPerWord))
+
+    private var pages: [Int64: [UInt64]] = [:]
+
+    func contains(_ offset: Int64) -> Bool {
+        guard let words = pages[offset / Self.offsetsPerPage] else { return false }
+        return words[Self.wordIndex(of: offset)] & Self.bit(of: offset) != 0
     }
 
-    /// Sets the bit of a dead letter. A mark always follows its dead letters, so an offset before the first
-    /// one read has expired, and an offset beyond the end is invalid.
-    private mutating func insert(_ letter: Int64, into words: WritableKeyPath<DeadLetterJournal, [UInt64]>) {
-        guard let firstOffset, letter >= firstOffset, letter < readEnd else { return }
-        let bit = letter - firstOffset
-        while self[keyPath: words].count <= bit >> 6 { self[keyPath: words].append(0) }
-        self[keyPath: words][Int(bit >> 6)] |= 1 << UInt64(bit & 63)
+    mutating func insert(_ offset: Int64) {
+        pages[offset / Self.offsetsPerPage, default: Self.emptyPage][Self.wordIndex(of: offset)] |=
+            Self.bit(of: offset)
     }
+
+    private static func wordIndex(of offset: Int64) -> Int {
+        Int(offset % offsetsPerPage / offsetsPerWord)
+    }
+
+    private static func bit(of offset: Int64) -> UInt64 { 1 << UInt64(offset % offsetsPerWord) }
 }

@@ -19,6 +19,13 @@ package struct DeadLetterSummary: Sendable {
         /// The times of the oldest and the newest dead letter, in milliseconds since 1970.
         package var first = Int64.max
         package var last = Int64.min
+
+        fileprivate mutating func add(_ letter: DeadLetterRecord) {
+            letters += 1
+            jobs += letter.jobCount
+            first = min(first, letter.rejection.rejectedAt)
+            last = max(last, letter.rejection.rejectedAt)
+        }
     }
 
     package private(set) var rows: [Key: Row] = [:]
@@ -33,10 +40,7 @@ package struct DeadLetterSummary: Sendable {
             omittedDeadLetters += 1
             return
         }
-        rows[key, default: Row()].letters += 1
-        rows[key, default: Row()].jobs += letter.jobCount
-        rows[key, default: Row()].first = min(rows[key]?.first ?? .max, letter.rejection.rejectedAt)
-        rows[key, default: Row()].last = max(rows[key]?.last ?? .min, letter.rejection.rejectedAt)
+        rows[key, default: Row()].add(letter)
     }
 }
 

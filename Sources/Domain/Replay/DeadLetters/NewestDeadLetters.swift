@@ -28,14 +28,17 @@ package struct DeadLetterPosition: Sendable, Hashable {
     package func isNewer(than other: DeadLetterPosition) -> Bool { (at, id) > (other.at, other.id) }
 }
 
-/// The newest dead letters behind a position, while all of them pass by in any order. It keeps the lines of the
-/// answer, and not the records, which can have megabytes.
+/// A collector of one page of dead letters, the newest first. All dead letters are added in any order. It keeps the lines
+/// of the answer, and not the records, which can have megabytes.
 package struct NewestDeadLetters {
     private let limit: Int
+    /// The position behind which the page begins. Nil for the first page.
     private let after: DeadLetterPosition?
+    /// The newest lines so far, and some older ones until the next `keepNewest`.
     private var lines: [(position: DeadLetterPosition, json: [UInt8])] = []
+    /// Whether `lines` are the newest in order, so that the last one is the oldest.
     private var isSorted = true
-    /// The number of dead letters behind the position.
+    /// The number of dead letters behind `after`.
     private var count = 0
 
     package init(limit: Int, after: DeadLetterPosition?) {
@@ -47,9 +50,8 @@ package struct NewestDeadLetters {
         let position = DeadLetterPosition(of: letter)
         if let after, !after.isNewer(than: position) { return }
         count += 1
-        if lines.count > limit, let last = lines.last, last.position.isNewer(than: position), isSorted {
-            return
-        }
+        let isTooOld = lines.count > limit && isSorted && lines.last?.position.isNewer(than: position) == true
+        if isTooOld { return }
         var json = JSONWriter(capacity: 512)
         json.beginObject()
         letter.write(state: state, to: &json)

@@ -6,7 +6,7 @@ internal import Topics
 
 /// The record that is sent for a dead letter when it is redriven, and its destination.
 struct RedrivenRecord {
-    /// The time that a job waits in the shorter retry tier before its push.
+    /// The time that a job waits in the shorter retry tier, `jobs.later.5s`, before its push.
     static let retryTierMilliseconds: Int64 = 5_000
 
     /// The kind of writers that a topic has.

@@ -37,8 +37,8 @@ package final class ReportReplay {
     /// The part of a partition that the call copies.
     private struct PartitionPlan {
         let partition: Int32
-        /// The offset after the last report that this call has copied before, or 0 for the start of the call.
-        let next: Int64
+        /// The offset after the last report that a call with this name has copied. Nil if there was no such call.
+        let next: Int64?
         /// The end of the partition at the preview. Later reports are new, and ingest reads them anyway.
         let end: Int64
     }
@@ -63,7 +63,8 @@ package final class ReportReplay {
         plans = []
         for partition in 0..<Int32(deadLetters.layout.partitionCount(of: .reports)) {
             guard let start = scanStart(of: partition) else { continue }
-            var (next, partitionTally) = (Int64(0), Tally())
+            var next: Int64?
+            var partitionTally = Tally()
             let end = try deadLetters.scan(.reports, in: partition, from: start) { record in
                 guard let copy = CopiedReport(record) else {
                     partitionTally.reports += 1
@@ -72,9 +73,9 @@ package final class ReportReplay {
                 partitionTally.copies += 1
                 guard copy.run == run else { return }
                 partitionTally.copiedBefore += 1
-                next = max(next, copy.offset + 1)
+                next = max(next ?? 0, copy.offset + 1)
             }
-            if next != 0 {
+            if let next {
                 partitionTally.reports = try countReports(in: partition, from: next, until: end)
             }
             plans.append(PartitionPlan(partition: partition, next: next, end: end))
@@ -86,7 +87,6 @@ package final class ReportReplay {
     }
 
     /// Returns the first position to read in a partition, or nil if the call does not copy its reports.
-
     private func scanStart(of partition: Int32) -> TopicScanner.Start? {
         switch start {
         case .time(let time): .time(time)
@@ -112,9 +112,8 @@ package final class ReportReplay {
         let writer = try ReplayWriter(deadLetters: deadLetters, author: author, run: run)
         try writer.writeAudit("reports.replay", app: AuditEntry.everyApp, subject: "run \(run)")
         for plan in plans {
-            guard let start = plan.next > 0 ? .offset(plan.next) : scanStart(of: plan.partition) else {
-                continue
-            }
+            let nextStart = plan.next.map { TopicScanner.Start.offset($0) }
+            guard let start = nextStart ?? scanStart(of: plan.partition) else { continue }
             var batch: [OutgoingRecord] = []
             var byteCount = 0
             try deadLetters.scan(.reports, in: plan.partition, from: start) { record in

@@ -8,7 +8,9 @@ internal import Topics
 extension Resend {
     /// Sends the failed jobs of one lane, or only counts them.
     ///
-    /// - Parameter time: The time of the send, from which on the lane can have receipts about it.
+    /// - Parameters:
+    ///   - time: The time from which on the lane can have receipts of the send.
+    ///   - writer: Nil to count only.
     func processLane(_ lane: Int32, since time: Int64, by writer: ReplayWriter?) throws {
         var failed = FailedJobs(of: sendID, app: app)
         try deadLetters.scan(.receipts, in: lane, from: .time(time)) { failed.apply($0) }
@@ -74,7 +76,7 @@ extension Resend {
             if failed.hasFailed(line, at: position) {
                 tally.lost += 1
             } else if failed.isUnknown(line, at: position) {
-                if withUnknownStarts { tally.lost += 1 } else { tally.unknown += 1 }
+                if includesUnknownStarts { tally.lost += 1 } else { tally.unknown += 1 }
             }
         }
     }
@@ -84,7 +86,7 @@ extension Resend {
     private func shouldSend(
         _ line: Int, at position: JobPosition, failed: FailedJobs, journal: DeadLetterJournal
     ) throws -> Bool {
-        if failed.isUnknown(line, at: position), !withUnknownStarts {
+        if failed.isUnknown(line, at: position), !includesUnknownStarts {
             tally.unknown += 1
             return false
         }
@@ -117,15 +119,15 @@ extension Resend {
         var scopes = ScopeVersionCheck()
         for sheet in sheets {
             var jobs: [Addressee] = []
-            sheet.failedLines.forEachLine { jobs.append(sheet.addressee(at: $0)) }
+            sheet.lines.forEachLine { jobs.append(sheet.addressee(at: $0)) }
             scopes.requestRows(for: sheet.head, jobs: jobs)
         }
         try scopes.read(from: deadLetters, lane: lane)
         let now = WallTime.now().milliseconds
-        var sendable: [(sheet: ResentSheet, lines: LineSet)] = []
-        for sheet in sheets {
+        var sendable: [ResentSheet] = []
+        for var sheet in sheets {
             var lines = LineSet()
-            sheet.failedLines.forEachLine { line in
+            sheet.lines.forEachLine { line in
                 if let reason = scopes.skipReason(
                     for: sheet.head, job: sheet.addressee(at: line), now: now)
                 {
@@ -134,12 +136,15 @@ extension Resend {
                     lines.append(line)
                 }
             }
-            if !lines.isEmpty { sendable.append((sheet, lines)) }
+            sheet.lines = lines
+            if !lines.isEmpty { sendable.append(sheet) }
         }
-        if let writer { sendable = try claim(sendable, journal: &journal, in: lane, by: writer) }
-        try writer?.store(sendable.map { $0.sheet.outgoingRecord(lines: $0.lines, as: newSendID, in: lane) })
-        if !sendable.isEmpty {
-            try writer?.writeMark(.resend, phase: .done, in: lane, jobs: sendable.map(Self.jobs))
+        if let writer {
+            sendable = try claim(sendable, journal: &journal, in: lane, by: writer)
+            try writer.store(sendable.map { $0.outgoingRecord(as: newSendID, in: lane) })
+            if !sendable.isEmpty {
+                try writer.writeMark(.resend, phase: .done, in: lane, jobs: sendable.map(\.jobs))
+            }
         }
         tally.sheets += sendable.count
         tally.jobs += sendable.reduce(0) { $0 + $1.lines.count }
@@ -148,29 +153,24 @@ extension Resend {
     /// Marks the sheets as begun. Returns those that no other call has begun: if two calls mark the same
     /// sheet, the first mark counts.
     private func claim(
-        _ sheets: [(sheet: ResentSheet, lines: LineSet)], journal: inout DeadLetterJournal, in lane: Int32,
-        by writer: ReplayWriter
-    ) throws -> [(sheet: ResentSheet, lines: LineSet)] {
+        _ sheets: [ResentSheet], journal: inout DeadLetterJournal, in lane: Int32, by writer: ReplayWriter
+    ) throws -> [ResentSheet] {
         guard !sheets.isEmpty else { return [] }
-        let sheetsByRun = Dictionary(grouping: sheets) { journal.begunResend(at: $0.sheet.position)?.run }
+        let sheetsByRun = Dictionary(grouping: sheets) { journal.begunResend(at: $0.position)?.run }
         for case (let abandonedRun?, let sheets) in sheetsByRun {
             try writer.writeMark(
-                .resend, phase: .left, in: lane, ofRun: abandonedRun, jobs: sheets.map(Self.jobs))
+                .resend, phase: .left, in: lane, ofRun: abandonedRun, jobs: sheets.map(\.jobs))
         }
-        let markOffset = try writer.writeMark(.resend, phase: .begun, in: lane, jobs: sheets.map(Self.jobs))
+        let markOffset = try writer.writeMark(.resend, phase: .begun, in: lane, jobs: sheets.map(\.jobs))
         // Other calls may have written marks since the journal was read.
         try deadLetters.scan(.deadLetters, in: lane, from: .offset(journal.readEnd)) { record in
             guard record.offset <= markOffset else { throw TopicScanner.StopScan() }
             journal.apply(record)
         }
-        return sheets.filter { sheet, lines in
+        return sheets.filter { sheet in
             if journal.begunResend(at: sheet.position)?.run == run { return true }
-            tally.skipped[.busy, default: 0] += lines.count
+            tally.skipped[.busy, default: 0] += sheet.lines.count
             return false
         }
-    }
-
-    private static func jobs(of sheet: (sheet: ResentSheet, lines: LineSet)) -> DeadLetterMark.SheetLines {
-        DeadLetterMark.SheetLines(position: sheet.sheet.position, lines: sheet.lines)
     }
 }

@@ -14,8 +14,6 @@ package final class Resend {
     /// The limits of sheets and bytes that are sent together.
     static let batchSheetsMax = 200
     static let batchBytesMax = 16 << 20
-    /// The tolerated difference between the gateway's clock and the cluster's stamps of the receipts.
-    private static let clockDifferenceMilliseconds: Int64 = 60_000
 
     /// The results of a call.
     package struct Tally: Sendable, Hashable {
@@ -40,7 +38,8 @@ package final class Resend {
     let deadLetters: DeadLetterTopic
     let sendID: String
     let app: String
-    let withUnknownStarts: Bool
+    /// Whether starts with an unknown outcome are pushed again too.
+    let includesUnknownStarts: Bool
     private let author: String
     let run: String
     let busyMilliseconds: Int64
@@ -58,7 +57,7 @@ package final class Resend {
         busyMilliseconds: Int64 = Redrive.busyMilliseconds
     ) {
         (self.deadLetters, self.sendID, self.app) = (deadLetters, send, app)
-        self.withUnknownStarts = withUnknownStarts
+        self.includesUnknownStarts = withUnknownStarts
         self.author = author
         self.run = run
         self.busyMilliseconds = busyMilliseconds
@@ -92,7 +91,8 @@ package final class Resend {
         try writer?.writeAudit(
             "send.resend", app: app, subject: String("\(sendID), run \(run)".prefix(NameRules.bytesMax)))
         for lane in deadLetters.partitions {
-            try processLane(lane, since: acceptedAt - Self.clockDifferenceMilliseconds, by: writer)
+            try processLane(
+                lane, since: SendReceiptFilter.firstReceiptTime(acceptedAt: acceptedAt), by: writer)
             progress(Int(lane) + 1, tally)
         }
         return tally

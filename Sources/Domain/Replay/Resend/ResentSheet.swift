@@ -2,14 +2,14 @@ internal import Jobs
 internal import Kafka
 internal import Topics
 
-/// A stored sheet of a send whose jobs are pushed again, and the lines of those jobs.
+/// A stored sheet of a send, and the lines of its jobs that are pushed again.
 struct ResentSheet {
     /// The position at which the jobs were first written.
     let position: JobPosition
     let head: SheetHead
     let index: SheetIndex
-    /// The lines that failed. The version check comes later.
-    let failedLines: LineSet
+    /// The lines to push again: first those that failed, and after the version check those that passed it.
+    var lines: LineSet
     /// The lines whose tokens APNs had never accepted.
     private let unprovenLines: LineSet
     /// The payload, and the headers `apns` and `to`.
@@ -41,8 +41,11 @@ struct ResentSheet {
         guard !wanted.isEmpty else { return nil }
         self.position = position
         (self.head, self.index, self.body, self.apns, self.to) = (head, index, body, apns, to)
-        (self.failedLines, unprovenLines) = (wanted, unproven)
+        (lines, unprovenLines) = (wanted, unproven)
     }
+
+    /// The jobs to push again, for a mark.
+    var jobs: DeadLetterMark.SheetLines { DeadLetterMark.SheetLines(position: position, lines: lines) }
 
     var byteCount: Int { body.count + apns.count + to.count }
 
@@ -56,8 +59,8 @@ struct ResentSheet {
             recipient: text(in: line.recipient))
     }
 
-    /// Returns the record to send: some jobs of the sheet, as jobs of another send, at new positions.
-    func outgoingRecord(lines: LineSet, as send: String, in lane: Int32) -> OutgoingRecord {
+    /// Returns the record to send: the jobs at `lines`, as jobs of another send, at new positions.
+    func outgoingRecord(as send: String, in lane: Int32) -> OutgoingRecord {
         var head = head
         head.send = send
         func header(_ name: StaticString, value: [UInt8]) -> DeadLetterRecord.Header {

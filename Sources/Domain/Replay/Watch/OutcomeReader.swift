@@ -2,13 +2,10 @@ package import Jobs
 package import Kafka
 package import Topics
 
-/// Counts the outcomes of one send's jobs from the topic `receipts`. A command uses it to watch a send.
+/// A reader of the topic `receipts` that counts the outcomes of one send's jobs. A command uses it to watch a send.
 ///
 /// Confined to one thread.
 package final class OutcomeReader {
-    /// The tolerated difference between the gateway's clock and the cluster's stamps of the receipts.
-    private static let clockDifferenceMilliseconds: Int64 = 60_000
-
     package private(set) var outcomes = SendOutcomes()
     private let scanner: TopicScanner
     private let filter: SendReceiptFilter
@@ -23,7 +20,8 @@ package final class OutcomeReader {
         scanner = TopicScanner(settings)
         filter = SendReceiptFilter(send: send, app: app)
         self.layout = layout
-        starts = Array(repeating: .time(acceptedAt - Self.clockDifferenceMilliseconds), count: layout.lanes)
+        let start = TopicScanner.Start.time(SendReceiptFilter.firstReceiptTime(acceptedAt: acceptedAt))
+        starts = Array(repeating: start, count: layout.lanes)
     }
 
     /// Reads the receipts since the last call, in all lanes.

@@ -39,7 +39,7 @@ extension PushPayload {
 
     private static func event(from value: JSONValue) -> PushEvent? {
         guard value.kind == .string else { return nil }
-        let text = unsafe value.utf8.span
+        let text = unsafe value.utf8().span
         if ASCIIText.isEqual(text, to: "update") { return .update }
         if ASCIIText.isEqual(text, to: "start") { return .start }
         return ASCIIText.isEqual(text, to: "end") ? .end : nil
@@ -58,7 +58,7 @@ extension JSONValue {
     fileprivate var isAlert: Bool {
         switch kind {
         case .object: object().count > 0
-        case .string: unsafe !utf8.isEmpty
+        case .string: unsafe !utf8().isEmpty
         default: false
         }
     }

@@ -4,9 +4,9 @@ package struct ClientLimits: Sendable {
     package var streamsMax = 1_000
     /// Open requests before the peer's first SETTINGS. At the limit `submit` returns nil.
     package var streamsBeforeSettings = 1
-    /// Requests in the lifetime of the connection. HTTP/2 has numbers for 2^30. At the limit `submit` returns
+    /// Requests in the lifetime of the connection, at most `requestsLimit`. At the limit `submit` returns
     /// nil.
-    package var requestsMax = 1_000_000_000
+    package var requestsMax = requestsLimit
     /// Bytes of an answer's body that are kept. The rest is read and dropped, and `isBodyTruncated` is set.
     package var bodyBytesMax = 4_096
     /// Bytes of one kept header value. A longer value counts as absent.
@@ -23,6 +23,9 @@ package struct ClientLimits: Sendable {
     /// The time after a request's deadline in which its answer is still reported, as late. Then the stream is
     /// reset. 0 resets it at the deadline.
     package var lateResponseMilliseconds = 0
+
+    /// A little below the number of streams that a client can open in HTTP/2 (2^30).
+    static let requestsLimit = 1_000_000_000
 
     package init() {}
 }

@@ -1,7 +1,7 @@
 /// Reading of the frames SETTINGS, PING, GOAWAY, RST_STREAM and WINDOW_UPDATE.
 extension ClientSession {
     /// The identifiers of settings (RFC 9113, 6.5.2).
-    private enum SettingID {
+    enum SettingID {
         static let headerTableSize: UInt16 = 1
         static let enablePush: UInt16 = 2
         static let concurrentStreamsMax: UInt16 = 3
@@ -10,8 +10,8 @@ extension ClientSession {
     }
 
     /// The bytes of one setting: the identifier (16 bits) and the value (32 bits).
-    private static let settingBytes = 6
-    private static let pingBytes = 8
+    static let settingBytes = 6
+    static let pingBytes = 8
     /// The bytes of GOAWAY before its debug data: the last stream and the error code.
     private static let goawayBytesMin = 8
     /// The allowed values of SETTINGS_MAX_FRAME_SIZE.

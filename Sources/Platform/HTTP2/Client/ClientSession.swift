@@ -76,9 +76,6 @@ package import Lifecycle
     /// Whether the connection is gone or the session failed.
     var isClosed = false
 
-    /// The limit on requests, a little below the number of streams that a client can open (2^30).
-    private static let requestsMax = 1_000_000_000
-
     /// Creates a session.
     ///
     /// - Parameter keeping: The names of the header fields that outcomes contain. Others are dropped.
@@ -87,7 +84,7 @@ package import Lifecycle
         self.limits = limits
         keptFields = KeptFields(names: keeping)
         peerStreamsMax = limits.streamsBeforeSettings
-        remainingRequests = min(limits.requestsMax, ClientSession.requestsMax)
+        remainingRequests = min(limits.requestsMax, ClientLimits.requestsLimit)
         unsafe collectedOutcomes = .allocate(capacity: 1)
         unsafe collectedOutcomes.initialize(to: OutcomeBatch())
         slots = SlotTable(capacity: limits.streamsMax) { RequestSlot(index: $0) }

@@ -7,8 +7,6 @@
     private(set) var acknowledgementCount = 0
 
     private static let preface: StaticString = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    /// The identifier of SETTINGS_ENABLE_PUSH.
-    private static let enablePush: UInt16 = 2
 
     var isEmpty: Bool { frames.count == 0 }
 
@@ -18,13 +16,13 @@
     mutating func appendPreface() {
         let preface = ControlFrames.preface
         unsafe frames.append(UnsafeRawPointer(preface.utf8Start), count: preface.utf8CodeUnitCount)
-        appendHeader(.init(payloadBytes: 6, type: FrameHeader.FrameType.settings))
-        append(ControlFrames.enablePush)
+        appendHeader(.init(payloadBytes: ClientSession.settingBytes, type: FrameHeader.FrameType.settings))
+        append(ClientSession.SettingID.enablePush)
         append(UInt32(0))
     }
 
     mutating func appendPing(payload: UInt64) {
-        appendHeader(.init(payloadBytes: 8, type: FrameHeader.FrameType.ping))
+        appendHeader(.init(payloadBytes: ClientSession.pingBytes, type: FrameHeader.FrameType.ping))
         append(payload)
     }
 
@@ -32,7 +30,7 @@
         acknowledgementCount += 1
         appendHeader(
             .init(
-                payloadBytes: 8, type: FrameHeader.FrameType.ping,
+                payloadBytes: ClientSession.pingBytes, type: FrameHeader.FrameType.ping,
                 flags: FrameHeader.FrameFlag.acknowledgement))
         append(payload)
     }

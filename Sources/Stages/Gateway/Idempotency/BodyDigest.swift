@@ -25,7 +25,7 @@ enum BodyDigest {
             }
             hashedForm.append(UInt8(ascii: "]"))
         case .string:
-            let text = unsafe value.utf8
+            let text = unsafe value.utf8()
             hashedForm += Array("\"\(text.count):".utf8)
             unsafe hashedForm.append(contentsOf: text)
         // Numbers, Booleans and null, as the client wrote them.

@@ -36,7 +36,7 @@ extension JSONValue {
     /// Returns an ISO date in seconds since 1970. Returns 0 after it has reported a problem. So a date of 1970 or
     /// earlier, which has passed in every field, is returned as 1.
     func isoDate() -> Int64 {
-        guard let text = unsafe text else { return 0 }
+        guard let text = unsafe utf8IfString() else { return 0 }
         if let seconds = unsafe UTCDate.seconds(iso8601: text) { return max(1, seconds) }
         if let seconds = unsafe Self.secondsIgnoringFraction(iso8601: text) { return max(1, seconds) }
         report("must be a date in ISO 8601, in UTC, such as \"2026-11-20T20:00:00Z\"")

@@ -1,6 +1,7 @@
 import Catalog
 import CatalogRecords
 import JSON
+import RecordFormat
 import Testing
 
 @testable import Insight

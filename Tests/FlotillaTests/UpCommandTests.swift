@@ -105,7 +105,8 @@ struct UpCommandTests {
         let summary = #/of (\d+) phones that can be started, (\d+) showed the start and (\d+) the update/#
         let counts = try #require(process.errors.firstMatch(of: summary), "\(process.errors)")
         #expect(counts.1 == counts.2 && Int(counts.3) == Int(counts.1).map { $0 - 3 })
-        #expect(process.errors.contains(#"3 × {"home":0,"away":0}"#), "\(process.errors)")
+        let kickOff = #"3 × {"home":0,"away":0,"minute":1,"phase":"1st half"}"#
+        #expect(process.errors.contains(kickOff), "\(process.errors)")
         #expect(!process.output.contains("Flotilla is up"))
     }
 

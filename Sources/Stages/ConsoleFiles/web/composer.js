@@ -9,7 +9,7 @@ import { toAsking } from "./router.js";
 import { what } from "./away.js";
 import { events, SendForm } from "./sendform.js";
 import { SendDialog } from "./senddialog.js";
-import { clearProblems, refusalNotice } from "./problems.js";
+import { clearProblems, showRefusal } from "./problems.js";
 import { hasMoved } from "./groupstate.js";
 import { watchGroup } from "./groupwatch.js";
 import { movedNotice } from "./difference.js";
@@ -18,10 +18,8 @@ import { discardDraft, draftOf, saveDraft } from "./drafts.js";
 import { otherForms } from "./unsent.js";
 import { saveDefinition } from "./definitions.js";
 import { isSameBody, Trial } from "./trial.js";
-import { composeAside } from "./composeaside.js";
-import { attributesOf } from "./groupattributes.js";
-import { addressOf } from "./match.js";
-import { keepState } from "./putback.js";
+import { composeAside, shownAttributes } from "./composeaside.js";
+import { keepBeforeSend } from "./putback.js";
 
 const retryMilliseconds = 2000;
 
@@ -41,8 +39,8 @@ export class Composer {
     const [types, segments, groups] = await Promise.all([get("/v1/activity-types", signal), get("/v1/segments", signal),
       get("/v1/groups?state=live&limit=100", signal).catch(() => ({ groups: [] }))]);
     const draft = draftOf(this.#address);
-    const asked = events.map(([name]) => name).find((name) => name === this.#asked.get("event")) ?? "start";
     const namesOf = ({ items }) => items.map(({ name }) => name);
+    const asked = events.map(([name]) => name).find((name) => name === this.#asked.get("event")) ?? "start";
     const known = { types: namesOf(types), segments: namesOf(segments), groups: groups.items };
     this.#form = new SendForm(draft?.form?.event ?? asked, known, { changed: (how) => this.#changed(how), groupChosen: (group) => this.#groupChosen(group) });
     this.#draw();
@@ -50,7 +48,7 @@ export class Composer {
     else await this.#fillIn(known);
     this.#changed({ isByReader: false });
     this.#stopWatch = watchGroup(this.#form, (group) => { this.#newest = group; this.#drawMoved(); });
-    if (draft?.pending) await this.#lookUpPending(draft.pending);
+    await this.#lookUpPending(draft?.pending);
   }
 
   #draw() {
@@ -114,11 +112,10 @@ export class Composer {
     this.#drawMoved();
   }
 
-  #readBody() { try { return this.#form.body(); } catch { return undefined; } }
-
   #changed({ isByReader = true } = {}) {
     if (!this.#form) return;
-    const body = this.#readBody();
+    let body;
+    try { body = this.#form.body(); } catch { /* A value cannot be sent yet. */ }
     // A changed body is another send, and the trial of the body before says nothing about it.
     if (!body || !isSameBody(body, this.#body)) {
       this.#key = freshKey();
@@ -134,13 +131,7 @@ export class Composer {
     if (this.#form) composeAside(this.#aside, { form: this.#form, body: this.#body, trial: this.#trial, attributes: this.#attributes });
   }
 
-  /** A start has its own attributes. An update is shown with those of its group. */
-  get #attributes() {
-    if (this.#form.event === "start") return this.#form.attributes;
-    const { basis } = this.#form;
-    return basis?.isKnown ? attributesOf({ groupId: basis.id, startedAt: basis.startedAt }, () => this.#drawAside()) : undefined;
-  }
-
+  get #attributes() { return shownAttributes(this.#form, () => this.#drawAside()); }
   #save(fields = {}) {
     saveDraft(this.#address, { title: `${this.#form.event} of ${this.#form.groupId || "no group"}`, form: this.#form.snapshot(), basis: this.#form.basis, ...fields });
   }
@@ -148,12 +139,7 @@ export class Composer {
   async #pressed(button, work) {
     clearProblems(this.#form.element);
     show(this.#said);
-    try { await work(button); } catch (error) { if (!this.signal.signal.aborted) this.#refuse(error); }
-  }
-
-  #refuse(error) {
-    show(this.#said, refusalNotice(this.#form.element, error));
-    if (!this.#form.element.querySelector("[aria-invalid]")) this.#said.scrollIntoView({ block: "nearest" });
+    try { await work(button); } catch (error) { if (!this.signal.signal.aborted) showRefusal(this.#said, this.#form.element, error); }
   }
 
   async #tryOut() {
@@ -167,10 +153,8 @@ export class Composer {
 
   async #ask() {
     if (this.#isLookingUp) throw new Error("The send before is still looked up. Wait for its outcome");
-    const body = this.#form.body();
-    const key = this.#key;
-    const verb = body.when !== undefined ? "Schedule" : "Send";
-    const dialog = new SendDialog({ body, key, verb, isForm: true, layout: this.#form.layout, attributes: this.#attributes, basis: this.#form.event === "start" ? null : this.#form.basis,
+    const [body, key] = [this.#form.body(), this.#key];
+    const dialog = new SendDialog({ body, key, verb: body.when !== undefined ? "Schedule" : "Send", isForm: true, layout: this.#form.layout, attributes: this.#attributes, basis: this.#form.event === "start" ? null : this.#form.basis,
       onAttempt: () => this.#save({ pending: { body, key, at: Date.now() } }), onRefused: () => this.#save({ pending: undefined }) });
     const result = await dialog.open();
     if (result.accepted) return this.#sent(result.accepted, body);
@@ -178,17 +162,11 @@ export class Composer {
     if (result.newest) return this.#rebase(result.newest, result.isTaken === true);
     if (result.refused) { this.#save({ pending: undefined }); throw result.refused; }
     // The dialog was closed before the outcome was known.
-    const { pending } = draftOf(this.#address) ?? {};
-    if (pending) await this.#lookUpPending(pending);
+    await this.#lookUpPending(draftOf(this.#address)?.pending);
   }
 
   #sent(accepted, body) {
-    const { basis } = this.#form;
-    const isWholeGroup = body.audience === undefined || body.audience === "group";
-    // The live card of the group then offers to put the state back.
-    if (body.event === "update" && body.when === undefined && isWholeGroup && basis?.isKnown) {
-      keepState(addressOf({ groupId: body.groupId }), { before: basis.state, after: body.contentState, version: accepted.version });
-    }
+    keepBeforeSend(body, this.#form.basis, accepted);
     discardDraft(this.#address);
     this.#form = null;
     location.hash = toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId);
@@ -199,8 +177,10 @@ export class Composer {
     show(this.#said, notice("warn", "The send was not stored, so nothing was sent. The form is unchanged. Press Send again."));
   }
 
-  /** Finds out about a send whose answer was lost. */
-  async #lookUpPending({ body, key }) {
+  /** Finds out about a send whose answer was lost, if there is one. */
+  async #lookUpPending(pending) {
+    if (!pending) return;
+    const { body, key } = pending;
     const say = (error) => show(this.#said, notice("warn", "The answer to this send was lost. The console looks it up. ", error && coded(what(error))));
     say();
     this.#isLookingUp = true;
@@ -208,7 +188,7 @@ export class Composer {
       const found = await lookUp(body, key, { say, signal: this.signal.signal });
       if (found) this.#sent(found, body);
       else this.#notStored();
-    } catch (error) { if (!this.signal.signal.aborted) this.#refuse(error); } finally { this.#isLookingUp = false; }
+    } catch (error) { if (!this.signal.signal.aborted) showRefusal(this.#said, this.#form.element, error); } finally { this.#isLookingUp = false; }
   }
 
   async #keepDefinition() {

@@ -7,10 +7,7 @@ import { stateWords, steps } from "./layout.js";
 import { SendDialog } from "./senddialog.js";
 import { layoutFor } from "./typelayouts.js";
 import { attributesOf } from "./groupattributes.js";
-import { forgetState, keepState, keptState } from "./putback.js";
-
-/** The address of the drafts of a card. Also its name among the states that can be put back. */
-export const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
+import { addressOf, forgetState, keepState, keptState } from "./putback.js";
 
 /** The layout of a live group. */
 export const layoutOfGroup = (group) => layoutFor(group.attributesType, group.newest?.contentState);

@@ -1,6 +1,7 @@
 // The problems of a form, at their fields and in a list above the form.
 
 import { h } from "./h.js";
+import { show } from "./patch.js";
 import { Refusal } from "./api.js";
 import { what } from "./away.js";
 import { FieldError } from "./dates.js";
@@ -56,4 +57,10 @@ export function refusalNotice(form, error) {
   const problems = error instanceof FieldError ? [{ field: error.path, message: error.message }]
     : error instanceof Refusal && !error.isAway ? error.problems : [];
   return problems.length ? showProblems(form, problems) : notice("bad", coded(what(error)));
+}
+
+/** Shows why a form was refused in a place above it. Scrolls there, unless a field is marked and has the focus. */
+export function showRefusal(place, form, error) {
+  show(place, refusalNotice(form, error));
+  if (!form.querySelector("[aria-invalid]")) place.scrollIntoView({ block: "nearest" });
 }

@@ -32,6 +32,17 @@ export function keptState(group) {
   return state && state.until > Date.now() ? state : null;
 }
 
+/** The name of a card's group here, and the address of its drafts. */
+export const addressOf = (group) => `match ${group.groupId} ${group.userId ?? ""}`;
+
+/** Keeps the state before an update that a form has sent to a whole group. The live card then offers to put it back. */
+export function keepBeforeSend(body, basis, { version }) {
+  const isWholeGroup = body.audience === undefined || body.audience === "group";
+  if (body.event === "update" && body.when === undefined && isWholeGroup && basis?.isKnown) {
+    keepState(addressOf({ groupId: body.groupId }), { before: basis.state, after: body.contentState, version });
+  }
+}
+
 export function forgetState(group) {
   const states = all();
   delete states[group];

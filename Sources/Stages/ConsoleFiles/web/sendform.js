@@ -145,12 +145,18 @@ export class SendForm {
     const alert = Object.fromEntries(Object.entries(this.#alert).map(([name, { input }]) => [name, input.value.trim() || undefined]));
     const body = {
       event: this.event, groupId: this.groupId || undefined, attributesType: this.typeName || undefined,
-      audience: this.#audience.read(), contentState: this.#state.read(),
+      audience: this.#audience.read(), contentState: this.#content(),
       attributes: isStart ? this.#attributes.read() ?? {} : undefined,
       alert: alert.title || alert.body || alert.sound ? alert : undefined,
       ...this.#rare.read(), when: this.#time.read(),
     };
     return body;
+  }
+
+  /** The content state. An end may have none: the phone then keeps the newest state. */
+  #content() {
+    const state = this.#state.read();
+    return this.event === "end" && state && !Object.keys(state).length ? undefined : state;
   }
 
   /** The form as it is, for a draft. */

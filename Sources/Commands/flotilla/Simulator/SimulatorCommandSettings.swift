@@ -166,7 +166,7 @@ struct SimulatorCommandSettings: OperatorSettings {
             "requests that the journal holds in memory, at most 256 MiB")
         declare(
             "ids", sets: \.rememberedIDsMax, in: 1...1_000_000_000,
-            "apns-ids, and tokens, that are remembered to find duplicate pushes, at most 42 B of memory each")
+            "apns-ids, and tokens, that are remembered to find duplicate pushes, at most 64 B of memory each")
         declare("tls-fault", sets: \.service.tlsFaults, "additional ports, each with a fault in its TLS")
     }
 

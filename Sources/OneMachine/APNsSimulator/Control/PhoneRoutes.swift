@@ -97,7 +97,7 @@ struct PhoneRoutes {
         guard let phones = controller.phones, let number = phones.number(ofInstallation: name) else {
             throw ControlRefusal(
                 status: 404, code: "no_phone",
-                message: "no such phone exists; phones are named phone-0 and so on, up to --phones")
+                message: "no such phone exists; GET /v1/phones lists them")
         }
         return (phones, number)
     }

@@ -239,7 +239,7 @@ final class CoordinatorHost {
         nextAlarm = steady.advanced(byMilliseconds: Self.alarmMilliseconds)
         let firstPartition = remaining.partitions.first.map { "\($0.topic)-\($0.partition)" }
         log.error(
-            "a transaction cannot be ended everywhere, its readers wait; look at the disk and at errors of that log",
+            "a transaction cannot be ended everywhere, so its readers wait; look at the disk and at the errors of that log",
             .field("at", firstPartition ?? remaining.groups.first ?? ""),
             .field("partitions", remaining.partitions.count), .field("groups", remaining.groups.count))
     }

@@ -63,7 +63,7 @@ struct TopicsHandler {
             return Refusal(
                 code: .invalidReplicationFactor,
                 message:
-                    "topic \(requested.name): replication factor is \(replication), there is one broker; give 1"
+                    "topic \(requested.name): replication factor is \(replication), and there is one broker; give 1"
             )
         }
         for setting in requested.settings {

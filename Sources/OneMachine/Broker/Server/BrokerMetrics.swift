@@ -32,7 +32,7 @@ final class BrokerMetrics {
         sentBytes = metrics.counter("flotilla_broker_sent_bytes_total", help: "Bytes of answers to clients.")
         malformedRequests = metrics.counter(
             "flotilla_broker_malformed_requests_total",
-            help: "Connections closed because they sent something that is no request.")
+            help: "Connections closed because they sent something that is not a request.")
         connections = metrics.gauge("flotilla_broker_connections", help: "Open client connections.")
         parkedFetches = metrics.gauge(
             "flotilla_broker_parked_fetches", help: "Fetch requests that wait for records.")
@@ -50,7 +50,7 @@ final class BrokerMetrics {
             "flotilla_broker_unsent_bytes", help: "Bytes of answers that wait for their clients to read.")
         setAsideFiles = metrics.gauge(
             "flotilla_broker_set_aside_files",
-            help: "Files *.cut and *.damaged that no log reads; delete them when they were looked at.")
+            help: "Files *.cut and *.damaged that no log reads; look at them and delete them.")
         appendSeconds = metrics.histogram(
             "flotilla_broker_append_seconds", help: "Time to append one produce request to the logs.",
             bounds: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1])

@@ -15,7 +15,7 @@ extension BatchHeader {
             throw .corruptBatch("it says \(header.totalSize) bytes and has \(bytes.count)")
         }
         guard header.totalSize == bytes.count else {
-            throw .invalidRecord("a request must have one batch a partition, this one has more")
+            throw .invalidRecord("a request must have one batch for each partition, and this one has more")
         }
         guard unsafe header.checksumMatches(bytes) else { throw .corruptBatch("its checksum does not match") }
         return header
@@ -23,7 +23,7 @@ extension BatchHeader {
 
     /// The first field with an impossible value, as a sentence; nil if all are possible.
     var flaw: String? {
-        if magic != 2 { return "its format is \(magic), only 2 is known" }
+        if magic != 2 { return "its format is \(magic), and only 2 is known" }
         if totalSize < Self.size { return "its length is \(batchLength)" }
         if lastOffsetDelta < 0 { return "its last offset is \(lastOffsetDelta) after its first" }
         if recordCount < 0 || recordCount > Self.recordsMax { return "its record count is \(recordCount)" }

@@ -49,7 +49,7 @@ struct RecordReader {
         let value = try readField(endingBy: end)
         let headerCount = try varint()
         guard position <= end, headerCount >= 0, headerCount <= Int64(end - position) else {
-            throw Self.corruptBatch(reason: "a record's fields do not fit it")
+            throw Self.corruptBatch(reason: "the fields of a record do not match its length")
         }
         let headers = position..<end
         position = end

@@ -23,7 +23,9 @@ enum Codec: Int {
             case .lz4: unsafe LZ4Codec.decompress(bytes, max: Self.decompressedMax)
             case .zstd: unsafe ZstdCodec.decompress(bytes, max: Self.decompressedMax)
             }
-        guard let records else { throw .corruptBatch("its records do not decompress, or to too much") }
+        guard let records else {
+            throw .corruptBatch("its records cannot be decompressed, or are too large then")
+        }
         return records
     }
 

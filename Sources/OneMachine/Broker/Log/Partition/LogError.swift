@@ -40,12 +40,12 @@ package enum LogError: Error, Equatable, CustomStringConvertible {
         case .unsupportedCodec(let codec):
             "compression codec \(codec) is unknown; use gzip, snappy, lz4 or zstd"
         case .batchTooLarge(let bytes, let limit):
-            "record batch has \(bytes) bytes, the topic allows \(limit); raise max.message.bytes or send less"
+            "record batch has \(bytes) bytes, and the topic allows \(limit); raise max.message.bytes or send less"
         case .timestampOutOfRange(let time): "record batch has the time \(time) ms; check the client's clock"
         case .outOfOrderSequence(let producer, let sequence, let last):
             "producer \(producer) sent sequence \(sequence) after \(last); records between them were lost"
         case .fencedProducer(let producer, let epoch, let current):
-            "producer \(producer) has epoch \(epoch), its successor has \(current); start it again"
+            "producer \(producer) has epoch \(epoch), and its successor has \(current); start it again"
         case .invalidTransactionState(let producer):
             "producer \(producer) has an open transaction and sent records outside of it; fix the producer"
         case .offsetOutOfRange(let offset, let from, let to):

@@ -104,7 +104,7 @@ extension PartitionLog {
             try unsafe write(BatchHeader(parsing: bytes), batch: bytes, now: environment.clock())
         }
         environment.log.warning(
-            "acknowledged records may be lost with the machine, their offsets are not used again",
+            "acknowledged records may be lost with the machine; their offsets are not used again",
             .field("topic", topic), .field("partition", Int(partition)), .field("next", Int(endOffset)))
     }
 

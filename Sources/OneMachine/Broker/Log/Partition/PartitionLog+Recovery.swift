@@ -102,7 +102,7 @@ extension PartitionLog {
             return checkpoint
         }
         environment.log.warning(
-            "checkpoint is not sound, reading the whole log", .field("path", checkpointPath))
+            "checkpoint is not sound; reading the whole log", .field("path", checkpointPath))
         return nil
     }
 
@@ -115,7 +115,7 @@ extension PartitionLog {
             return true
         }
         environment.log.error(
-            "checkpoint does not fit its log, reading all of it", .field("path", directory))
+            "checkpoint does not fit its log; reading the whole log", .field("path", directory))
         return false
     }
 

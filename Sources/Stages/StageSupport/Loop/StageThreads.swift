@@ -51,7 +51,8 @@ package final class StageThreads: Sendable {
 
     /// Makes the loops without their threads, for a simulation, which runs the iterations itself. Call it once for each
     /// start.
-    package func makeLoops(in context: ServiceContext) throws -> [(loop: any IteratedLoop, state: LoopState)] {
+    package func makeLoops(in context: ServiceContext) throws -> [(loop: any IteratedLoop, state: LoopState)]
+    {
         try loops.map { _, loop in
             let state = LoopState()
             return (try loop.makeLoop(context, state), state)

@@ -234,6 +234,18 @@ let package = Package(
             "Kafka", "HTTPClient", "JSON", "Cryptography", "CLinux", "Telemetry", "ProcessTesting",
             "Simulation"),
 
+        // The fleet in virtual time. It has its own functions in place of librdkafka and of the clocks, so no other
+        // program links it.
+        cSources("Tests/Support/CSimulatedLibrary"),
+        .executableTarget(
+            name: "flotilla-simulation",
+            dependencies: [
+                "CSimulatedLibrary", "Simulation", "Broker", "Containers", "Telemetry", "Lifecycle", "JSON",
+                "Kafka", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords", "InstallationRecords",
+                "Sends", "Jobs", "Topics", "Catalog", "StageSupport", "Ingest", "FanOut",
+            ],
+            path: "Tests/Support/flotilla-simulation", swiftSettings: strict),
+
         // The commands.
         command(
             "flotilla-bench", "CLinux", "Lifecycle", "Telemetry", "JSON", "Store", "Broker", "Kafka",
@@ -377,6 +389,7 @@ let package = Package(
         tests(
             "FlotillaTests", "flotilla", "Members", "Ingest", "FanOut", "Scheduler", "Sender", "Insight",
             "StageSupport", "Topics", "WebhooksTesting", "Lifecycle", "ProcessTesting"),
+        tests("FleetSimulationTests", "ProcessTesting", "Simulation"),
         tests("InstallationTests", "InstallationTesting", "KafkaTesting", "ProcessTesting"),
 
         // Tests of the outside world.

@@ -109,8 +109,8 @@ struct ProducerIDTests {
     @Test func `a batch is admitted only into the open transaction that names its partition`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
-        let addedPartition = TopicPartition(topic: "t", partition: 0)
-        func refusal(epoch: Int16, partition: TopicPartition) -> ErrorCode? {
+        let addedPartition = PartitionID(topic: "t", partition: 0)
+        func refusal(epoch: Int16, partition: PartitionID) -> ErrorCode? {
             driver.coordinator.refusal(
                 of: .init(transactionalID: "x", id: producer.id, epoch: epoch), partition: partition)
         }

@@ -177,7 +177,7 @@ struct TransactionErrorTests {
         driver.failMarkers(failsGroups: false)
         driver.pass(milliseconds: 150)
         #expect(
-            driver.unwrittenMarkers.map(\.markers.partitions) == [[TopicPartition(topic: "t", partition: 3)]])
+            driver.unwrittenMarkers.map(\.markers.partitions) == [[PartitionID(topic: "t", partition: 3)]])
         #expect(driver.unwrittenMarkers.map(\.markers.groups) == [[]])
         driver.writeNextMarkers()
         #expect(driver.writtenMarkers.flatMap(\.partitions).map(\.partition).sorted() == [0, 1, 2, 3])

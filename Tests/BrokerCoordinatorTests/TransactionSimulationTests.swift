@@ -24,9 +24,9 @@ struct TransactionSimulation {
     private struct Client {
         var producer: Producer
         /// The acknowledged partitions of its transaction.
-        var added: Set<TopicPartition> = []
+        var added: Set<PartitionID> = []
         /// A request to add a partition that has no answer.
-        var awaitedAdd: (token: ReplyToken, partition: TopicPartition)?
+        var awaitedAdd: (token: ReplyToken, partition: PartitionID)?
         /// A request to end the transaction that has no answer.
         var awaitedEnd: (token: ReplyToken, commits: Bool)?
         var hasOpenTransaction = false
@@ -56,7 +56,7 @@ struct TransactionSimulation {
     /// The newest decision about each transactional id.
     private var decisions: [String: TransactionFacts] = [:]
     /// The marked partitions of each prepared transaction, by transactional id.
-    private var marked: [String: Set<TopicPartition>] = [:]
+    private var marked: [String: Set<PartitionID>] = [:]
 
     init(seed: UInt64) {
         dice = Dice(seed: seed)
@@ -114,7 +114,7 @@ struct TransactionSimulation {
             clients[index].decidedToCommit = commits
             clients[index].awaitedEnd = (driver.send(clients[index].producer.end(commits: commits)), commits)
         } else {
-            let partition = TopicPartition(topic: "t", partition: Int32(dice.below(3)))
+            let partition = PartitionID(topic: "t", partition: Int32(dice.below(3)))
             let request = clients[index].producer.add(topic: partition.topic, partition: partition.partition)
             clients[index].awaitedAdd = (driver.send(request), partition)
         }

@@ -1,16 +1,16 @@
-internal import Lifecycle
-internal import Telemetry
+package import Lifecycle
+package import Telemetry
 
 /// The three clocks, read at one moment.
-struct ClockReading: Sendable {
+package struct ClockReading: Sendable {
     /// For waits and timeouts inside the process.
-    let steady: Instant
+    package let steady: Instant
     /// For times that are stored.
-    let wall: WallTime
+    package let wall: WallTime
     /// For the decision what has expired. This clock does not follow a jump of the machine's clock.
-    let expiry: WallTime
+    package let expiry: WallTime
 
-    init(steady: Instant, wall: WallTime, expiry: WallTime? = nil) {
+    package init(steady: Instant, wall: WallTime, expiry: WallTime? = nil) {
         self.steady = steady
         self.wall = wall
         self.expiry = expiry ?? wall

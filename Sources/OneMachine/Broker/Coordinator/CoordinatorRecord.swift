@@ -4,13 +4,13 @@
 /// A key is a kind and names. A value is a format version and facts. Both have the compact encoding of
 /// Kafka's protocol. For example, the key `[0, 2, 4, "abc"]` has kind 2 and the name `abc`, whose length
 /// plus one comes first.
-struct CoordinatorRecord: Sendable, Equatable {
-    let key: [UInt8]
-    let value: [UInt8]?
+package struct CoordinatorRecord: Sendable, Equatable {
+    package let key: [UInt8]
+    package let value: [UInt8]?
 
     /// The outcome of reading a record. A record of a newer release is skipped and counted; it never
     /// prevents a start.
-    enum RestoreResult: Equatable, Sendable {
+    package enum RestoreResult: Equatable, Sendable {
         case applied
         /// The kind or the format version is unknown.
         case unknownVersion
@@ -18,7 +18,7 @@ struct CoordinatorRecord: Sendable, Equatable {
     }
 
     /// Returns a key with the names that `writeNames` writes.
-    static func key(kind: Int16, writeNames: (inout WireWriter) -> Void) -> [UInt8] {
+    package static func key(kind: Int16, writeNames: (inout WireWriter) -> Void) -> [UInt8] {
         var writer = WireWriter(capacity: 64, encoding: .compact)
         writer.int16(kind)
         writeNames(&writer)
@@ -26,7 +26,7 @@ struct CoordinatorRecord: Sendable, Equatable {
     }
 
     /// Returns a value with the facts that `writeFacts` writes.
-    static func value(formatVersion: Int16, writeFacts: (inout WireWriter) -> Void) -> [UInt8] {
+    package static func value(formatVersion: Int16, writeFacts: (inout WireWriter) -> Void) -> [UInt8] {
         var writer = WireWriter(capacity: 256, encoding: .compact)
         writer.int16(formatVersion)
         writeFacts(&writer)
@@ -36,10 +36,10 @@ struct CoordinatorRecord: Sendable, Equatable {
 
 /// The id of an append to a coordinator's topic. Appends reach the log in the order of their ids, and
 /// `appendSucceeded` is called in that order.
-struct AppendID: Hashable, Sendable, Comparable {
-    let number: UInt64
+package struct AppendID: Hashable, Sendable, Comparable {
+    package let number: UInt64
 
-    init(_ number: UInt64) { self.number = number }
+    package init(_ number: UInt64) { self.number = number }
 
-    static func < (left: AppendID, right: AppendID) -> Bool { left.number < right.number }
+    package static func < (left: AppendID, right: AppendID) -> Bool { left.number < right.number }
 }

@@ -15,7 +15,7 @@ final class CoordinatorHost {
     private let transactionTopic: CoordinatorTopic
     private let transactionAborts: TransactionAborts?
     /// Whether a partition takes no marker now, because a test injects that. The marker is tried again later.
-    private let refusesMarker: (TopicPartition) -> Bool
+    private let refusesMarker: (PartitionID) -> Bool
     /// The open request of each token. It stays until the coordinator answers, even if its client is
     /// gone; the coordinator answers every token.
     private var exchanges: [ReplyToken: RequestExchange] = [:]
@@ -34,7 +34,7 @@ final class CoordinatorHost {
     init(
         groupTopic: CoordinatorTopic, transactionTopic: CoordinatorTopic, topics: TopicStore, loop: EventLoop,
         expiryTime: WallTime, log: Log, transactionAborts: TransactionAborts? = nil,
-        refusesMarker: @escaping (TopicPartition) -> Bool = { _ in false }
+        refusesMarker: @escaping (PartitionID) -> Bool = { _ in false }
     ) {
         self.topics = topics
         self.transactionAborts = transactionAborts
@@ -42,7 +42,7 @@ final class CoordinatorHost {
         self.loop = loop
         self.groupTopic = groupTopic
         self.transactionTopic = transactionTopic
-        let exists: (TopicPartition) -> Bool = { partition in
+        let exists: (PartitionID) -> Bool = { partition in
             topics.log(topic: partition.topic, partition: partition.partition) != nil
         }
         self.expiryTime = expiryTime
@@ -111,7 +111,7 @@ final class CoordinatorHost {
 
     /// Returns the error if a transactional batch must not be appended to the partition, else nil.
     func refusal(
-        transactionalID: String?, producer id: Int64, epoch: Int16, partition: TopicPartition
+        transactionalID: String?, producer id: Int64, epoch: Int16, partition: PartitionID
     ) -> ErrorCode? {
         guard let transactionalID else { return .invalidTxnState }
         return transactions.refusal(
@@ -198,7 +198,7 @@ final class CoordinatorHost {
 
     /// Appends the marker to one partition. Calls `done` when the outcome is known, possibly at once.
     private func appendMarker(
-        _ decision: TransactionMarkers, to partition: TopicPartition, at now: WallTime,
+        _ decision: TransactionMarkers, to partition: PartitionID, at now: WallTime,
         done: @escaping (_ hasFailed: Bool) -> Void
     ) {
         // A partition that was deleted in the meantime needs no marker.

@@ -80,7 +80,7 @@ struct ProduceHandler {
     private func checkTransaction(
         of header: BatchHeader, asking request: ProduceRequest, in log: PartitionLog
     ) throws(Refusal) {
-        let partition = TopicPartition(topic: log.topic, partition: log.partition)
+        let partition = PartitionID(topic: log.topic, partition: log.partition)
         let refusal = node.coordinators.refusal(
             transactionalID: request.transactionalID, producer: header.producerID,
             epoch: header.producerEpoch, partition: partition)

@@ -38,7 +38,7 @@ extension BrokerNode {
 extension BrokerSettings {
     /// Whether a partition takes no transaction marker now. A marker needs the leader and the replicas that a record
     /// needs.
-    func refusesMarker(for partition: TopicPartition, at now: Instant) -> Bool {
+    func refusesMarker(for partition: PartitionID, at now: Instant) -> Bool {
         guard let clusterDelays else { return false }
         let (topic, number) = (partition.topic, partition.partition)
         return clusterDelays.refusal(byLeaderOf: topic, partition: number, at: now) != nil

@@ -229,7 +229,7 @@ package final class StageLoop<Decider: StageDecider> {
     }
 }
 
-extension StageLoop: ThreadLoop {
+extension StageLoop: IteratedLoop {
     /// Runs until it is asked to stop or cannot continue.
     package func run() throws {
         defer { stage.state.setReadinessProblems(["stopped"]) }

@@ -5,6 +5,12 @@ package protocol ThreadLoop: AnyObject {
     func run() throws
 }
 
+/// A loop whose iterations can also be called one by one. A simulation calls them in virtual time.
+package protocol IteratedLoop: ThreadLoop {
+    /// Does everything that is due. Returns when and why the next iteration begins.
+    func runIteration(at now: Instant) throws -> Wakeup
+}
+
 /// The thread of one loop. The thread also makes the loop, because the loop's clients are pinned to it.
 package final class StageThread: Sendable {
     private let name: String

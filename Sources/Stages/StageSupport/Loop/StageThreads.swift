@@ -6,7 +6,7 @@ package final class StageThreads: Sendable {
     /// A loop, before its thread makes it. The loop's clients are pinned to that thread.
     package struct Loop: Sendable {
         let name: String
-        let makeLoop: @Sendable (ServiceContext, LoopState) throws -> any ThreadLoop
+        let makeLoop: @Sendable (ServiceContext, LoopState) throws -> any IteratedLoop
 
         /// - Parameters:
         ///   - clock: the machine's clock.
@@ -46,6 +46,16 @@ package final class StageThreads: Sendable {
         configureAllocator()
         for (thread, loop) in loops {
             try await thread.start(in: context) { state in try loop.makeLoop(context, state) }
+        }
+    }
+
+    /// Makes the loops without their threads, for a simulation, which runs the iterations itself. Call it once for each
+    /// start.
+    package func makeLoops(in context: ServiceContext) throws -> [(loop: any IteratedLoop, state: LoopState)]
+    {
+        try loops.map { _, loop in
+            let state = LoopState()
+            return (try loop.makeLoop(context, state), state)
         }
     }
 

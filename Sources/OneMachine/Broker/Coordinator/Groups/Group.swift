@@ -47,7 +47,7 @@ final class Group {
 
     // The offsets.
 
-    var committedOffsets: [TopicPartition: CommittedOffset] = [:]
+    var committedOffsets: [PartitionID: CommittedOffset] = [:]
     /// Offsets of open transactions, by producer id.
     var pendingOffsets: [Int64: PendingOffsets] = [:]
 
@@ -127,5 +127,5 @@ final class Group {
 /// The offsets of one producer's open transaction.
 struct PendingOffsets: Equatable {
     var epoch: Int16
-    var offsets: [TopicPartition: CommittedOffset]
+    var offsets: [PartitionID: CommittedOffset]
 }

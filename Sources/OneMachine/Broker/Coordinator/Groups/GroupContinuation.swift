@@ -13,15 +13,15 @@ enum GroupContinuation {
     /// The last member left.
     case emptied(group: String)
     /// Offsets were committed without a transaction.
-    case committed(group: String, [TopicPartition: CommittedOffset], ReplyToken, PartitionErrors)
+    case committed(group: String, [PartitionID: CommittedOffset], ReplyToken, PartitionErrors)
     /// Offsets were committed within a transaction, and wait for its end.
     case pending(
-        group: String, producer: Int64, [TopicPartition: CommittedOffset], ReplyToken, PartitionErrors)
+        group: String, producer: Int64, [PartitionID: CommittedOffset], ReplyToken, PartitionErrors)
     /// A transaction ended in these groups.
     case ended(MarkersID, producer: Int64, commits: Bool, groups: [String: PendingOffsets])
     /// Groups or their offsets were deleted, possibly by a request.
     case deleted(groups: [String], ReplyToken?, DeleteGroupsResponse)
-    case offsetsDeleted(group: String, [TopicPartition], ReplyToken?, PartitionErrors)
+    case offsetsDeleted(group: String, [PartitionID], ReplyToken?, PartitionErrors)
 
     var groupIDs: [String] {
         switch self {

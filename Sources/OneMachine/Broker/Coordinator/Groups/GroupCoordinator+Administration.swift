@@ -57,7 +57,7 @@ extension GroupCoordinator {
     }
 
     /// Returns the partitions with an offset that is in the log or on its way there.
-    func storedPartitions(of group: Group) -> Set<TopicPartition> {
+    func storedPartitions(of group: Group) -> Set<PartitionID> {
         var partitions = Set(group.committedOffsets.keys)
         for continuation in pendingAppends.values {
             switch continuation {
@@ -94,12 +94,12 @@ extension GroupCoordinator {
         if group.state != .empty && group.protocolType != "consumer" {
             return refuseDeletion(of: token, error: .nonEmptyGroup)
         }
-        var deletedPartitions: [TopicPartition] = []
+        var deletedPartitions: [PartitionID] = []
         let topics = request.topics.map { topic in
             let isRead = group.state != .empty && group.mayRead(topic: topic.topic)
             if !isRead {
                 deletedPartitions += topic.partitions.map {
-                    TopicPartition(topic: topic.topic, partition: $0)
+                    PartitionID(topic: topic.topic, partition: $0)
                 }
             }
             return TopicPartitions(

@@ -66,16 +66,16 @@ extension GroupCoordinator {
 
     struct ValidatedOffsets {
         /// The offsets that may be stored.
-        let offsets: [TopicPartition: CommittedOffset]
+        let offsets: [PartitionID: CommittedOffset]
         /// The answer, with errors for the others.
         let answer: PartitionErrors
     }
 
     func validateOffsets(in topics: [TopicPartitions<OffsetCommitRequest.Partition>]) -> ValidatedOffsets {
-        var offsets: [TopicPartition: CommittedOffset] = [:]
+        var offsets: [PartitionID: CommittedOffset] = [:]
         let answers = topics.map { topic in
             let partitions = topic.partitions.map { commit in
-                let partition = TopicPartition(topic: topic.topic, partition: commit.index)
+                let partition = PartitionID(topic: topic.topic, partition: commit.index)
                 let metadata = commit.metadata ?? ""
                 var error = ErrorCode.none
                 if metadata.utf8.count > settings.offsetMetadataBytesMax {
@@ -104,7 +104,7 @@ extension GroupCoordinator {
                     TopicPartitions(
                         topic: topic.topic,
                         partitions: topic.partitions.map { index in
-                            let partition = TopicPartition(topic: topic.topic, partition: index)
+                            let partition = PartitionID(topic: topic.topic, partition: index)
                             return group?.fetchedOffset(of: partition, stable: request.requireStable)
                                 ?? OffsetFetchResponse.Partition(index: index)
                         })
@@ -117,7 +117,7 @@ extension GroupCoordinator {
 extension Group {
     /// Returns the answer for one partition. With `stable`, an offset that an open transaction may change
     /// is an error.
-    fileprivate func fetchedOffset(of partition: TopicPartition, stable: Bool)
+    fileprivate func fetchedOffset(of partition: PartitionID, stable: Bool)
         -> OffsetFetchResponse.Partition
     {
         if stable, pendingOffsets.values.contains(where: { $0.offsets[partition] != nil }) {
@@ -148,7 +148,7 @@ extension Group {
 
 extension PartitionErrors {
     /// Returns the same error for every partition of the request.
-    static func all(
+    package static func all(
         _ topics: [TopicPartitions<OffsetCommitRequest.Partition>], error: ErrorCode
     ) -> PartitionErrors {
         PartitionErrors(
@@ -159,7 +159,7 @@ extension PartitionErrors {
             })
     }
 
-    static func all(_ topics: [TopicPartitions<Int32>], error: ErrorCode) -> PartitionErrors {
+    package static func all(_ topics: [TopicPartitions<Int32>], error: ErrorCode) -> PartitionErrors {
         PartitionErrors(
             topics: topics.map { topic in
                 TopicPartitions(

@@ -4,7 +4,7 @@ internal import Telemetry
 /// Restores groups from their topic. The caller calls `restore` for each record in the order of the log,
 /// and then `finishRestoring`.
 extension GroupCoordinator {
-    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
+    package func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
         do throws(WireError) {
             return try WireReader.read(record.key, encoding: .compact) { (key) throws(WireError) in
                 switch GroupRecords.Kind(rawValue: try key.int16()) {
@@ -20,7 +20,7 @@ extension GroupCoordinator {
     }
 
     /// Ends the restoration. All members get a whole session, because the broker was down and not they.
-    func finishRestoring(at now: ClockReading) {
+    package func finishRestoring(at now: ClockReading) {
         _ = handleEvent(at: now) {
             for group in groups.values {
                 for member in group.members.values { extendSession(of: member, in: group) }
@@ -47,7 +47,7 @@ extension GroupCoordinator {
         key: inout WireReader, value: [UInt8]?
     ) throws(WireError) -> CoordinatorRecord.RestoreResult {
         let id = try key.string()
-        let partition = TopicPartition(topic: try key.string(), partition: try key.int32())
+        let partition = PartitionID(topic: try key.string(), partition: try key.int32())
         guard let value else {
             groups[id]?.committedOffsets[partition] = nil
             return .applied
@@ -65,7 +65,7 @@ extension GroupCoordinator {
         key: inout WireReader, value: [UInt8]?
     ) throws(WireError) -> CoordinatorRecord.RestoreResult {
         let id = try key.string()
-        let partition = TopicPartition(topic: try key.string(), partition: try key.int32())
+        let partition = PartitionID(topic: try key.string(), partition: try key.int32())
         let producer = try key.int64()
         guard let value else {
             groups[id]?.pendingOffsets[producer]?.offsets[partition] = nil

@@ -24,7 +24,7 @@ extension GroupCoordinator {
 
     /// Returns the partitions whose offset has expired. In a group with members, offsets of topics that they
     /// read do not expire. In an empty group of consumers, the age begins when the last member has left.
-    private func expiredOffsets(of group: Group) -> [TopicPartition] {
+    private func expiredOffsets(of group: Group) -> [PartitionID] {
         guard group.state == .empty || group.state == .stable else { return [] }
         let newestExpired = now.expiry.milliseconds - settings.offsetsRetentionMilliseconds
         return group.committedOffsets.filter { partition, offset in
@@ -41,7 +41,7 @@ extension GroupCoordinator {
         }.keys.sorted()
     }
 
-    private func removeOffsets(at partitions: [TopicPartition], of group: Group) {
+    private func removeOffsets(at partitions: [PartitionID], of group: Group) {
         persist(
             partitions.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) },
             then: .offsetsDeleted(group: group.id, partitions, nil, PartitionErrors(topics: [])))

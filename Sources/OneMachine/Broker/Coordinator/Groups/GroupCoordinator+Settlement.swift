@@ -88,7 +88,7 @@ extension GroupCoordinator {
 
     /// Removes deleted offsets. Without a token, the deletion was an expiry.
     private func settleOffsetDeletion(
-        of id: String, partitions: [TopicPartition], answering token: ReplyToken?,
+        of id: String, partitions: [PartitionID], answering token: ReplyToken?,
         with response: PartitionErrors,
         durable: Bool
     ) {
@@ -101,7 +101,7 @@ extension GroupCoordinator {
 
 extension PartitionErrors {
     /// Returns a copy with `error` for the partitions that have none.
-    func replacingSuccess(by error: ErrorCode) -> PartitionErrors {
+    package func replacingSuccess(by error: ErrorCode) -> PartitionErrors {
         var copy = self
         for topic in copy.topics.indices {
             for partition in copy.topics[topic].partitions.indices

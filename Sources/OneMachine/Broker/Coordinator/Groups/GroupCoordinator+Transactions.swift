@@ -45,7 +45,7 @@ extension GroupCoordinator {
 
     /// Applies the end of a producer's transaction to these groups. A repetition does nothing, because
     /// the offsets are no longer pending.
-    func endTransaction(
+    package func endTransaction(
         markers: MarkersID, producerID: Int64, commits: Bool, groups ids: [String], at now: ClockReading
     ) -> [GroupAction] {
         handleEvent(at: now) {
@@ -80,7 +80,7 @@ extension GroupCoordinator {
 }
 
 extension Group {
-    func addPendingOffsets(_ offsets: [TopicPartition: CommittedOffset], of producer: Int64, epoch: Int16) {
+    func addPendingOffsets(_ offsets: [PartitionID: CommittedOffset], of producer: Int64, epoch: Int16) {
         var pending = pendingOffsets[producer] ?? PendingOffsets(epoch: epoch, offsets: [:])
         // Offsets of an earlier epoch belong to a transaction that can no longer commit.
         if pending.epoch != epoch { pending = PendingOffsets(epoch: epoch, offsets: [:]) }
@@ -89,7 +89,7 @@ extension Group {
     }
 
     /// Removes pending offsets whose append failed. Later offsets for the same partitions stay.
-    func removePendingOffsets(_ offsets: [TopicPartition: CommittedOffset], of producer: Int64) {
+    func removePendingOffsets(_ offsets: [PartitionID: CommittedOffset], of producer: Int64) {
         guard var pending = pendingOffsets[producer] else { return }
         for (partition, offset) in offsets where pending.offsets[partition] == offset {
             pending.offsets[partition] = nil

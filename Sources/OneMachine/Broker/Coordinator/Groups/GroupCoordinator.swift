@@ -1,4 +1,4 @@
-internal import Lifecycle
+package import Lifecycle
 internal import Telemetry
 
 /// The coordinator of consumer groups, with the classic group protocol of Apache Kafka. It decides
@@ -8,9 +8,9 @@ internal import Telemetry
 /// actions. Each change of state is made in memory at once, and appended to the groups' topic. The answer
 /// leaves when the append is durable, and to a client that looks like a slow network. The coordinator must
 /// never trap on the content of a request or a record. Confined to the thread of its caller.
-final class GroupCoordinator {
+package final class GroupCoordinator {
     let settings: GroupSettings
-    let partitionExists: (TopicPartition) -> Bool
+    let partitionExists: (PartitionID) -> Bool
     private let random: () -> UInt64
 
     /// By group id.
@@ -22,7 +22,7 @@ final class GroupCoordinator {
     /// The time of the next look for expired offsets.
     var nextRetentionCheck = Instant.distantFuture
     /// The time of the current event. No code here reads a clock.
-    private(set) var now: ClockReading
+    package private(set) var now: ClockReading
     /// The actions of the current event.
     private var actions: [GroupAction] = []
     private var persistCount: UInt64 = 0
@@ -30,10 +30,10 @@ final class GroupCoordinator {
 
     /// `random` gives bits for member ids. `partitionExists` says whether offsets may be committed for a
     /// partition.
-    init(
+    package init(
         settings: GroupSettings = GroupSettings(), at now: ClockReading,
         random: @escaping () -> UInt64 = { UInt64.random(in: .min ... .max) },
-        partitionExists: @escaping (TopicPartition) -> Bool
+        partitionExists: @escaping (PartitionID) -> Bool
     ) {
         self.settings = settings
         self.now = now
@@ -43,9 +43,9 @@ final class GroupCoordinator {
     }
 
     /// The time at which `tick` must be called at the latest.
-    var nextDeadline: Instant { min(nextRetentionCheck, deadlines.earliest ?? .distantFuture) }
+    package var nextDeadline: Instant { min(nextRetentionCheck, deadlines.earliest ?? .distantFuture) }
 
-    func handle(_ request: GroupRequest, from caller: Caller, at now: ClockReading) -> [GroupAction] {
+    package func handle(_ request: GroupRequest, from caller: Caller, at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) {
             switch request {
             case .join(let body): join(body, from: caller)
@@ -65,7 +65,7 @@ final class GroupCoordinator {
     }
 
     /// Handles the deadlines that have passed.
-    func tick(at now: ClockReading) -> [GroupAction] {
+    package func tick(at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) {
             // All due groups are taken first, so that a group which is due again at once waits for the next
             // tick.
@@ -79,12 +79,12 @@ final class GroupCoordinator {
     }
 
     /// Notes that the append `id` is durable.
-    func appendSucceeded(_ id: AppendID, at now: ClockReading) -> [GroupAction] {
+    package func appendSucceeded(_ id: AppendID, at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) { settleAppend(id, durable: true) }
     }
 
     /// Notes that the append `id` failed for good.
-    func appendFailed(_ id: AppendID, at now: ClockReading) -> [GroupAction] {
+    package func appendFailed(_ id: AppendID, at now: ClockReading) -> [GroupAction] {
         handleEvent(at: now) { settleAppend(id, durable: false) }
     }
 

@@ -16,19 +16,19 @@ enum GroupRecords {
     static let formatVersion: Int16 = 1
 
     static func offset(
-        group: String, partition: TopicPartition, offset: CommittedOffset
+        group: String, partition: PartitionID, offset: CommittedOffset
     ) -> CoordinatorRecord {
         CoordinatorRecord(
             key: offsetKey(group: group, partition: partition),
             value: value { writer in write(offset, to: &writer) })
     }
 
-    static func offsetRemoved(group: String, partition: TopicPartition) -> CoordinatorRecord {
+    static func offsetRemoved(group: String, partition: PartitionID) -> CoordinatorRecord {
         CoordinatorRecord(key: offsetKey(group: group, partition: partition), value: nil)
     }
 
     static func pendingOffset(
-        group: String, partition: TopicPartition, offset: CommittedOffset, producer: Int64,
+        group: String, partition: PartitionID, offset: CommittedOffset, producer: Int64,
         epoch: Int16
     ) -> CoordinatorRecord {
         CoordinatorRecord(
@@ -40,7 +40,7 @@ enum GroupRecords {
     }
 
     static func pendingOffsetRemoved(
-        group: String, partition: TopicPartition, producer: Int64
+        group: String, partition: PartitionID, producer: Int64
     ) -> CoordinatorRecord {
         CoordinatorRecord(key: pendingKey(group: group, partition: partition, producer: producer), value: nil)
     }
@@ -86,7 +86,7 @@ enum GroupRecords {
         }
     }
 
-    private static func offsetKey(group: String, partition: TopicPartition) -> [UInt8] {
+    private static func offsetKey(group: String, partition: PartitionID) -> [UInt8] {
         CoordinatorRecord.key(kind: Kind.offset.rawValue) { writer in
             writer.string(group)
             writer.string(partition.topic)
@@ -94,7 +94,7 @@ enum GroupRecords {
         }
     }
 
-    private static func pendingKey(group: String, partition: TopicPartition, producer: Int64) -> [UInt8] {
+    private static func pendingKey(group: String, partition: PartitionID, producer: Int64) -> [UInt8] {
         CoordinatorRecord.key(kind: Kind.pendingOffset.rawValue) { writer in
             writer.string(group)
             writer.string(partition.topic)

@@ -1,5 +1,5 @@
 /// The requests to the group coordinator.
-enum GroupRequest: Equatable {
+package enum GroupRequest: Equatable {
     case join(JoinGroupRequest)
     case sync(SyncGroupRequest)
     case heartbeat(HeartbeatRequest)
@@ -15,7 +15,7 @@ enum GroupRequest: Equatable {
 }
 
 /// The answers of the group coordinator.
-enum GroupResponse: Equatable {
+package enum GroupResponse: Equatable {
     case join(JoinGroupResponse)
     case sync(SyncGroupResponse)
     case heartbeat(HeartbeatResponse)
@@ -29,7 +29,7 @@ enum GroupResponse: Equatable {
     case delete(DeleteGroupsResponse)
 
     /// `version` is the request's.
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         switch self {
         case .join(let body): body.write(to: &writer, version: version)
         case .sync(let body): body.write(to: &writer, version: version)
@@ -47,7 +47,7 @@ enum GroupResponse: Equatable {
 }
 
 /// The actions that the group coordinator returns.
-enum GroupAction: Equatable {
+package enum GroupAction: Equatable {
     case reply(ReplyToken, GroupResponse)
     /// Append these records to the groups' topic as one batch. Call `appendSucceeded` when they are durable,
     /// or `appendFailed`.

@@ -14,7 +14,7 @@ enum TransactionContinuation {
 
 extension TransactionAnswer {
     /// The answer if the change could not be stored, so that the client repeats the request.
-    var failureAnswer: TransactionAnswer {
+    package var failureAnswer: TransactionAnswer {
         switch self {
         case .initProducerID: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable))
         case .addPartitions(let errors):

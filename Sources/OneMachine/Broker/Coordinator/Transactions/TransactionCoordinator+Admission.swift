@@ -2,7 +2,7 @@
 /// not open a transaction that would never end.
 extension TransactionCoordinator {
     /// Returns the error if a batch for this partition must not be appended, else nil.
-    func refusal(of producer: Producer, partition: TopicPartition) -> ErrorCode? {
+    package func refusal(of producer: Producer, partition: PartitionID) -> ErrorCode? {
         switch openTransaction(of: producer) {
         case .failure(let error): error
         case .success(let facts): facts.partitions.contains(partition) ? nil : .invalidTxnState
@@ -10,7 +10,7 @@ extension TransactionCoordinator {
     }
 
     /// Returns the error if the group coordinator must not take offsets of this group, else nil.
-    func refusal(of producer: Producer, group: String) -> ErrorCode? {
+    package func refusal(of producer: Producer, group: String) -> ErrorCode? {
         switch openTransaction(of: producer) {
         case .failure(let error): error
         case .success(let facts): facts.groups.contains(group) ? nil : .invalidTxnState

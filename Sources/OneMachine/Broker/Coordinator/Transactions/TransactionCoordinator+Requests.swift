@@ -5,7 +5,7 @@ extension TransactionCoordinator {
 
     func addPartitions(_ request: AddPartitionsToTxnRequest, from token: ReplyToken) {
         let partitions = request.topics.flatMap { topic in
-            topic.partitions.map { TopicPartition(topic: topic.topic, partition: $0) }
+            topic.partitions.map { PartitionID(topic: topic.topic, partition: $0) }
         }
         let unknown = Set(partitions.filter { !partitionExists($0) })
         guard unknown.isEmpty else {
@@ -45,10 +45,16 @@ extension TransactionCoordinator {
     }
 
     /// The producer that a request names.
-    struct Producer {
-        let transactionalID: String
-        let id: Int64
-        let epoch: Int16
+    package struct Producer {
+        package let transactionalID: String
+        package let id: Int64
+        package let epoch: Int16
+
+        package init(transactionalID: String, id: Int64, epoch: Int16) {
+            self.transactionalID = transactionalID
+            self.id = id
+            self.epoch = epoch
+        }
     }
 
     /// Returns the transaction that this producer may continue.
@@ -76,7 +82,7 @@ extension TransactionCoordinator {
 
     /// Adds partitions and groups to the open transaction, or begins a transaction with them.
     private func extend(
-        _ transaction: Transaction, partitions: [TopicPartition], groups: [String],
+        _ transaction: Transaction, partitions: [PartitionID], groups: [String],
         answering token: ReplyToken,
         with answer: TransactionAnswer
     ) {
@@ -133,14 +139,14 @@ extension TransactionCoordinator {
 extension PartitionErrors {
     /// Returns the answer if some partitions are unknown and therefore none was added.
     fileprivate static func refused(
-        _ topics: [TopicPartitions<Int32>], unknown: Set<TopicPartition>
+        _ topics: [TopicPartitions<Int32>], unknown: Set<PartitionID>
     ) -> PartitionErrors {
         PartitionErrors(
             topics: topics.map { topic in
                 TopicPartitions(
                     topic: topic.topic,
                     partitions: topic.partitions.map { index in
-                        let partition = TopicPartition(topic: topic.topic, partition: index)
+                        let partition = PartitionID(topic: topic.topic, partition: index)
                         let error: ErrorCode =
                             unknown.contains(partition) ? .unknownTopicOrPartition : .operationNotAttempted
                         return Partition(index: index, error: error)

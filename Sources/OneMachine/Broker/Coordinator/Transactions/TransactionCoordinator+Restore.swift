@@ -5,7 +5,7 @@ internal import Telemetry
 extension TransactionCoordinator {
     /// Restores one record. The caller calls it for each record in the order of the log, and then
     /// `finishRestoring`.
-    func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
+    package func restore(_ record: CoordinatorRecord) -> CoordinatorRecord.RestoreResult {
         do throws(WireError) {
             return try WireReader.read(record.key, encoding: .compact) { (key) throws(WireError) in
                 switch try key.int16() {
@@ -50,7 +50,7 @@ extension TransactionCoordinator {
 
     /// Ends the restoration: completes prepared transactions and gives open ones the rest of their
     /// timeout.
-    func finishRestoring(at now: ClockReading) -> [TransactionAction] {
+    package func finishRestoring(at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) {
             for transaction in transactions.values.sorted(by: { $0.id < $1.id }) {
                 let facts = transaction.facts

@@ -1,4 +1,4 @@
-internal import Lifecycle
+package import Lifecycle
 internal import Telemetry
 
 /// The coordinator of transactions. It decides which producer owns a transactional id, which partitions
@@ -8,13 +8,13 @@ internal import Telemetry
 /// A change takes effect when its record is durable, and the answer leaves then. A decision is never
 /// reversed: after a restart, prepared transactions are completed from the log. The coordinator must never
 /// trap on the content of a request or a record. Confined to the thread of its caller.
-final class TransactionCoordinator {
+package final class TransactionCoordinator {
     let settings: TransactionSettings
-    let partitionExists: (TopicPartition) -> Bool
+    let partitionExists: (PartitionID) -> Bool
 
     /// By transactional id.
     var transactions: [String: Transaction] = [:]
-    var producerIDs = ProducerIDAllocator()
+    package var producerIDs = ProducerIDAllocator()
     /// Requests that wait for producer ids.
     var waitingForIDs: [WaitingRequest] = []
     /// By transactional id.
@@ -26,15 +26,15 @@ final class TransactionCoordinator {
     /// The transactional ids with markers under way.
     var transactionalIDsByMarkers: [MarkersID: String] = [:]
     /// The time of the current event. No code here reads a clock.
-    private(set) var now: ClockReading
+    package private(set) var now: ClockReading
     /// The actions of the current event.
     private var actions: [TransactionAction] = []
     private var persistCount: UInt64 = 0
     private var markersCount: UInt64 = 0
 
-    init(
+    package init(
         settings: TransactionSettings = TransactionSettings(), at now: ClockReading,
-        partitionExists: @escaping (TopicPartition) -> Bool
+        partitionExists: @escaping (PartitionID) -> Bool
     ) {
         self.settings = settings
         self.now = now
@@ -43,9 +43,9 @@ final class TransactionCoordinator {
     }
 
     /// The time at which `tick` must be called at the latest.
-    var nextDeadline: Instant { min(nextExpirationCheck, deadlines.earliest ?? .distantFuture) }
+    package var nextDeadline: Instant { min(nextExpirationCheck, deadlines.earliest ?? .distantFuture) }
 
-    func handle(
+    package func handle(
         _ request: TransactionRequest, from caller: Caller, at now: ClockReading
     ) -> [TransactionAction] {
         handleEvent(at: now) {
@@ -59,7 +59,7 @@ final class TransactionCoordinator {
     }
 
     /// Handles the deadlines that have passed.
-    func tick(at now: ClockReading) -> [TransactionAction] {
+    package func tick(at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) {
             for id in deadlines.takeDue(at: now.steady) {
                 guard let transaction = transactions[id] else { continue }
@@ -70,23 +70,23 @@ final class TransactionCoordinator {
     }
 
     /// Notes that the append `id` is durable.
-    func appendSucceeded(_ id: AppendID, at now: ClockReading) -> [TransactionAction] {
+    package func appendSucceeded(_ id: AppendID, at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) { settleAppend(id, durable: true) }
     }
 
     /// Notes that the append `id` failed for good.
-    func appendFailed(_ id: AppendID, at now: ClockReading) -> [TransactionAction] {
+    package func appendFailed(_ id: AppendID, at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) { settleAppend(id, durable: false) }
     }
 
     /// Notes that all markers of `id` are durable.
-    func markersWritten(_ id: MarkersID, at now: ClockReading) -> [TransactionAction] {
+    package func markersWritten(_ id: MarkersID, at now: ClockReading) -> [TransactionAction] {
         handleEvent(at: now) { completeTransaction(markers: id) }
     }
 
     /// Notes that some markers of `id` failed. Only those are tried again: a healthy partition must not
     /// get another marker for each attempt at a broken one.
-    func markersFailed(_ id: MarkersID, remaining: RemainingMarkers, at now: ClockReading)
+    package func markersFailed(_ id: MarkersID, remaining: RemainingMarkers, at now: ClockReading)
         -> [TransactionAction]
     {
         handleEvent(at: now) { retryMarkers(id, remaining: remaining) }

@@ -59,7 +59,7 @@ enum TransactionRecords {
             let startedAt = try reader.int64()
             let updatedAt = try reader.int64()
             let partitions = try reader.array { (reader) throws(WireError) in
-                TopicPartition(topic: try reader.string(), partition: try reader.int32())
+                PartitionID(topic: try reader.string(), partition: try reader.int32())
             }
             let groups = try reader.array { (reader) throws(WireError) in try reader.string() }
             return TransactionFacts(

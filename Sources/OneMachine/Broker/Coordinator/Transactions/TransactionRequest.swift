@@ -1,5 +1,5 @@
 /// The requests to the transaction coordinator.
-enum TransactionRequest: Equatable {
+package enum TransactionRequest: Equatable {
     case initProducerID(InitProducerIDRequest)
     case addPartitions(AddPartitionsToTxnRequest)
     case addOffsets(AddOffsetsToTxnRequest)
@@ -7,14 +7,14 @@ enum TransactionRequest: Equatable {
 }
 
 /// The answers of the transaction coordinator.
-enum TransactionAnswer: Equatable {
+package enum TransactionAnswer: Equatable {
     case initProducerID(InitProducerIDResponse)
     case addPartitions(PartitionErrors)
     case addOffsets(TransactionResponse)
     case end(TransactionResponse)
 
     /// `version` is the request's.
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         switch self {
         case .initProducerID(let body): body.write(to: &writer, version: version)
         case .addPartitions(let body): body.write(to: &writer, hasThrottleTime: true)
@@ -24,7 +24,7 @@ enum TransactionAnswer: Equatable {
 }
 
 /// The actions that the transaction coordinator returns.
-enum TransactionAction: Equatable {
+package enum TransactionAction: Equatable {
     case reply(ReplyToken, TransactionAnswer)
     /// Append these records to the transactions' topic as one batch. Call `appendSucceeded` when they are
     /// durable, or `appendFailed`.

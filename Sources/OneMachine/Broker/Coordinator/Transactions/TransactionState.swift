@@ -35,7 +35,7 @@ struct TransactionFacts: Equatable {
 
     var timeoutMilliseconds: Int32
     var state = TransactionState.empty
-    var partitions: Set<TopicPartition> = []
+    var partitions: Set<PartitionID> = []
     var groups: Set<String> = []
     var startedAt: WallTime?
     var updatedAt: WallTime

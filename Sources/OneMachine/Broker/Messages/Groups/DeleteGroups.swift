@@ -1,25 +1,25 @@
 /// The request of an operator to delete groups that have no members.
-struct DeleteGroupsRequest: Equatable {
-    var groupIDs: [String]
+package struct DeleteGroupsRequest: Equatable {
+    package var groupIDs: [String]
 }
 
 extension DeleteGroupsRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         groupIDs = try reader.array { (reader) throws(WireError) in try reader.string() }
         try reader.skipTags()
     }
 }
 
 /// The answer: an error for each group.
-struct DeleteGroupsResponse: Equatable {
-    struct Group: Equatable {
-        var groupID: String
-        var error = ErrorCode.none
+package struct DeleteGroupsResponse: Equatable {
+    package struct Group: Equatable {
+        package var groupID: String
+        package var error = ErrorCode.none
     }
 
-    var groups: [Group]
+    package var groups: [Group]
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         writer.zeroThrottleTime()
         writer.array(groups) { writer, group in
             writer.string(group.groupID)

@@ -1,10 +1,10 @@
 /// The request for the state and the members of groups.
-struct DescribeGroupsRequest: Equatable {
-    var groupIDs: [String]
+package struct DescribeGroupsRequest: Equatable {
+    package var groupIDs: [String]
 }
 
 extension DescribeGroupsRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         groupIDs = try reader.array { (reader) throws(WireError) in try reader.string() }
         if version >= 3 { _ = try reader.bool() }  // include_authorized_operations: there are no users
         try reader.skipTags()
@@ -12,31 +12,31 @@ extension DescribeGroupsRequest {
 }
 
 /// The answer: state, protocol and members of each group.
-struct DescribeGroupsResponse: Equatable {
+package struct DescribeGroupsResponse: Equatable {
     /// Kafka's value for operations that are not known.
     private static let noAuthorizedOperations = Int32.min
 
-    struct Member: Equatable {
-        var memberID: String
-        var instanceID: String?
-        var clientID: String
-        var clientHost: String
-        var metadata: [UInt8]
-        var assignment: [UInt8]
+    package struct Member: Equatable {
+        package var memberID: String
+        package var instanceID: String?
+        package var clientID: String
+        package var clientHost: String
+        package var metadata: [UInt8]
+        package var assignment: [UInt8]
     }
 
-    struct Group: Equatable {
-        var error = ErrorCode.none
-        var groupID: String
-        var state: String
-        var protocolType = ""
-        var protocolName = ""
-        var members: [Member] = []
+    package struct Group: Equatable {
+        package var error = ErrorCode.none
+        package var groupID: String
+        package var state: String
+        package var protocolType = ""
+        package var protocolName = ""
+        package var members: [Member] = []
     }
 
-    var groups: [Group]
+    package var groups: [Group]
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         if version >= 1 { writer.zeroThrottleTime() }
         writer.array(groups) { writer, group in
             writer.error(group.error)

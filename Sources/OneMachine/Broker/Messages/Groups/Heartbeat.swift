@@ -1,13 +1,20 @@
 /// The request of a member to extend its session. The answer says whether its generation is still valid.
-struct HeartbeatRequest: Equatable {
-    var groupID: String
-    var generation: Int32
-    var memberID: String
-    var instanceID: String?
+package struct HeartbeatRequest: Equatable {
+    package var groupID: String
+    package var generation: Int32
+    package var memberID: String
+    package var instanceID: String?
+
+    package init(groupID: String, generation: Int32, memberID: String, instanceID: String? = nil) {
+        self.groupID = groupID
+        self.generation = generation
+        self.memberID = memberID
+        self.instanceID = instanceID
+    }
 }
 
 extension HeartbeatRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         groupID = try reader.string()
         generation = try reader.int32()
         memberID = try reader.string()
@@ -17,10 +24,10 @@ extension HeartbeatRequest {
 }
 
 /// The answer. Its error tells a member to join the group again.
-struct HeartbeatResponse: Equatable {
-    var error = ErrorCode.none
+package struct HeartbeatResponse: Equatable {
+    package var error = ErrorCode.none
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         if version >= 1 { writer.zeroThrottleTime() }
         writer.error(error)
         writer.emptyTags()

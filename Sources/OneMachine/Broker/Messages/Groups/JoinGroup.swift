@@ -1,24 +1,44 @@
 /// The request of a member to be part of a group's next generation.
-struct JoinGroupRequest: Equatable {
+package struct JoinGroupRequest: Equatable {
     /// An assignment protocol that the member knows, with the metadata for it.
-    struct OfferedProtocol: Equatable {
-        var name: String
-        var metadata: [UInt8]
+    package struct OfferedProtocol: Equatable {
+        package var name: String
+        package var metadata: [UInt8]
+
+        package init(name: String, metadata: [UInt8]) {
+            self.name = name
+            self.metadata = metadata
+        }
     }
 
-    var version: Int16
-    var groupID: String
-    var sessionTimeoutMilliseconds: Int32
-    var rebalanceTimeoutMilliseconds: Int32
+    package var version: Int16
+    package var groupID: String
+    package var sessionTimeoutMilliseconds: Int32
+    package var rebalanceTimeoutMilliseconds: Int32
     /// Empty in the first join of a client.
-    var memberID: String
-    var instanceID: String?
-    var protocolType: String
-    var protocols: [OfferedProtocol]
+    package var memberID: String
+    package var instanceID: String?
+    package var protocolType: String
+    package var protocols: [OfferedProtocol]
+
+    package init(
+        version: Int16, groupID: String, sessionTimeoutMilliseconds: Int32,
+        rebalanceTimeoutMilliseconds: Int32, memberID: String, instanceID: String? = nil,
+        protocolType: String, protocols: [OfferedProtocol]
+    ) {
+        self.version = version
+        self.groupID = groupID
+        self.sessionTimeoutMilliseconds = sessionTimeoutMilliseconds
+        self.rebalanceTimeoutMilliseconds = rebalanceTimeoutMilliseconds
+        self.memberID = memberID
+        self.instanceID = instanceID
+        self.protocolType = protocolType
+        self.protocols = protocols
+    }
 }
 
 extension JoinGroupRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         self.version = version
         groupID = try reader.string()
         sessionTimeoutMilliseconds = try reader.int32()
@@ -36,27 +56,27 @@ extension JoinGroupRequest {
 }
 
 /// The answer: the new generation of the group, the member's id and the protocol that was chosen.
-struct JoinGroupResponse: Equatable {
-    struct Member: Equatable {
-        var memberID: String
-        var instanceID: String?
-        var metadata: [UInt8]
+package struct JoinGroupResponse: Equatable {
+    package struct Member: Equatable {
+        package var memberID: String
+        package var instanceID: String?
+        package var metadata: [UInt8]
     }
 
-    var error = ErrorCode.none
-    var generation: Int32 = -1
-    var protocolType: String?
-    var protocolName: String?
-    var leaderID = ""
-    var memberID = ""
+    package var error = ErrorCode.none
+    package var generation: Int32 = -1
+    package var protocolType: String?
+    package var protocolName: String?
+    package var leaderID = ""
+    package var memberID = ""
     /// All members of the generation for its leader; empty for the others.
-    var members: [Member] = []
+    package var members: [Member] = []
 
-    static func failed(with error: ErrorCode, memberID: String = "") -> JoinGroupResponse {
+    package static func failed(with error: ErrorCode, memberID: String = "") -> JoinGroupResponse {
         JoinGroupResponse(error: error, memberID: memberID)
     }
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         if version >= 2 { writer.zeroThrottleTime() }
         writer.error(error)
         writer.int32(generation)

@@ -1,17 +1,17 @@
 /// The request to remove members from a group. Up to version 2 there is exactly one.
-struct LeaveGroupRequest: Equatable {
-    struct Member: Equatable {
+package struct LeaveGroupRequest: Equatable {
+    package struct Member: Equatable {
         /// Empty if an operator's tool names a static member by its instance id alone.
-        var memberID: String
-        var instanceID: String?
+        package var memberID: String
+        package var instanceID: String?
     }
 
-    var groupID: String
-    var members: [Member]
+    package var groupID: String
+    package var members: [Member]
 }
 
 extension LeaveGroupRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         groupID = try reader.string()
         if version < 3 {
             members = [Member(memberID: try reader.string())]
@@ -28,22 +28,22 @@ extension LeaveGroupRequest {
 }
 
 /// The answer: an error for each member that was to leave.
-struct LeaveGroupResponse: Equatable {
-    struct Member: Equatable {
-        var memberID: String
-        var instanceID: String?
-        var error = ErrorCode.none
+package struct LeaveGroupResponse: Equatable {
+    package struct Member: Equatable {
+        package var memberID: String
+        package var instanceID: String?
+        package var error = ErrorCode.none
     }
 
-    var error = ErrorCode.none
-    var members: [Member] = []
+    package var error = ErrorCode.none
+    package var members: [Member] = []
 
     /// The error for old versions, which have one member and one error.
     private var onlyError: ErrorCode {
         error == .none ? members.first?.error ?? .none : error
     }
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         if version >= 1 { writer.zeroThrottleTime() }
         guard version >= 3 else { return writer.error(onlyError) }
         writer.error(error)

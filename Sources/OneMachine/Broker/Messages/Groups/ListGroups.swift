@@ -1,28 +1,28 @@
 /// The request for the list of groups.
-struct ListGroupsRequest: Equatable {
+package struct ListGroupsRequest: Equatable {
     /// The states of the groups to list; empty for all groups.
-    var states: [String]
+    package var states: [String]
 }
 
 extension ListGroupsRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         states = version >= 4 ? try reader.array { (reader) throws(WireError) in try reader.string() } : []
         try reader.skipTags()
     }
 }
 
 /// The answer: all groups with their states.
-struct ListGroupsResponse: Equatable {
-    struct Group: Equatable {
-        var groupID: String
-        var protocolType: String
-        var state: String
+package struct ListGroupsResponse: Equatable {
+    package struct Group: Equatable {
+        package var groupID: String
+        package var protocolType: String
+        package var state: String
     }
 
-    var error = ErrorCode.none
-    var groups: [Group]
+    package var error = ErrorCode.none
+    package var groups: [Group]
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         if version >= 1 { writer.zeroThrottleTime() }
         writer.error(error)
         writer.array(groups) { writer, group in

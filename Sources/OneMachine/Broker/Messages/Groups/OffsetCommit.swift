@@ -1,22 +1,29 @@
 /// The request to store a group's offsets.
-struct OffsetCommitRequest: Equatable {
-    struct Partition: Equatable {
-        var index: Int32
-        var offset: Int64
-        var leaderEpoch: Int32
-        var metadata: String?
+package struct OffsetCommitRequest: Equatable {
+    package struct Partition: Equatable {
+        package var index: Int32
+        package var offset: Int64
+        package var leaderEpoch: Int32
+        package var metadata: String?
+
+        package init(index: Int32, offset: Int64, leaderEpoch: Int32, metadata: String? = nil) {
+            self.index = index
+            self.offset = offset
+            self.leaderEpoch = leaderEpoch
+            self.metadata = metadata
+        }
     }
 
-    var groupID: String
+    package var groupID: String
     /// -1 from a consumer that assigns partitions to itself, and from tools.
-    var generation: Int32
-    var memberID: String
-    var instanceID: String?
-    var topics: [TopicPartitions<Partition>]
+    package var generation: Int32
+    package var memberID: String
+    package var instanceID: String?
+    package var topics: [TopicPartitions<Partition>]
 }
 
 extension OffsetCommitRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         groupID = try reader.string()
         generation = try reader.int32()
         memberID = try reader.string()
@@ -35,16 +42,16 @@ extension OffsetCommitRequest {
 }
 
 /// The answer to OffsetCommit, TxnOffsetCommit and AddPartitionsToTxn: an error for each partition.
-struct PartitionErrors: Equatable {
-    struct Partition: Equatable {
-        var index: Int32
-        var error = ErrorCode.none
+package struct PartitionErrors: Equatable {
+    package struct Partition: Equatable {
+        package var index: Int32
+        package var error = ErrorCode.none
     }
 
-    var topics: [TopicPartitions<Partition>]
+    package var topics: [TopicPartitions<Partition>]
 
     /// `hasThrottleTime` says whether this version of the answer begins with the throttle time.
-    func write(to writer: inout WireWriter, hasThrottleTime: Bool) {
+    package func write(to writer: inout WireWriter, hasThrottleTime: Bool) {
         if hasThrottleTime { writer.zeroThrottleTime() }
         writer.topics(topics) { writer, partition in
             writer.int32(partition.index)

@@ -1,19 +1,29 @@
 /// The request for the committed offsets of groups.
-struct OffsetFetchRequest: Equatable {
-    struct Group: Equatable {
-        var groupID: String
+package struct OffsetFetchRequest: Equatable {
+    package struct Group: Equatable {
+        package var groupID: String
         /// The partitions; nil for all partitions with offsets.
-        var topics: [TopicPartitions<Int32>]?
+        package var topics: [TopicPartitions<Int32>]?
+
+        package init(groupID: String, topics: [TopicPartitions<Int32>]? = nil) {
+            self.groupID = groupID
+            self.topics = topics
+        }
     }
 
     /// Up to version 7 there is exactly one.
-    var groups: [Group]
+    package var groups: [Group]
     /// Whether an offset that an open transaction may change is answered with an error.
-    var requireStable = false
+    package var requireStable = false
+
+    package init(groups: [Group], requireStable: Bool = false) {
+        self.groups = groups
+        self.requireStable = requireStable
+    }
 }
 
 extension OffsetFetchRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         if version < 8 {
             groups = [try Self.group(from: &reader, version: version)]
         } else {
@@ -41,25 +51,25 @@ extension OffsetFetchRequest {
 }
 
 /// The answer: the committed offset of each partition, or -1 if the group has committed none.
-struct OffsetFetchResponse: Equatable {
-    struct Partition: Equatable {
-        var index: Int32
-        var offset: Int64 = -1
-        var leaderEpoch: Int32 = -1
-        var metadata = ""
-        var error = ErrorCode.none
+package struct OffsetFetchResponse: Equatable {
+    package struct Partition: Equatable {
+        package var index: Int32
+        package var offset: Int64 = -1
+        package var leaderEpoch: Int32 = -1
+        package var metadata = ""
+        package var error = ErrorCode.none
     }
 
-    struct Group: Equatable {
-        var groupID: String
-        var topics: [TopicPartitions<Partition>] = []
-        var error = ErrorCode.none
+    package struct Group: Equatable {
+        package var groupID: String
+        package var topics: [TopicPartitions<Partition>] = []
+        package var error = ErrorCode.none
     }
 
     /// One for each group of the request; before version 8 exactly one.
-    var groups: [Group]
+    package var groups: [Group]
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         if version >= 3 { writer.zeroThrottleTime() }
         if version >= 8 {
             writer.array(groups) { writer, group in

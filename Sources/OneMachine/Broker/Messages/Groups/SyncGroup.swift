@@ -1,21 +1,39 @@
 /// A member's request for its assignment. The leader sends the assignments of all members.
-struct SyncGroupRequest: Equatable {
-    struct Assignment: Equatable {
-        var memberID: String
-        var assignment: [UInt8]
+package struct SyncGroupRequest: Equatable {
+    package struct Assignment: Equatable {
+        package var memberID: String
+        package var assignment: [UInt8]
+
+        package init(memberID: String, assignment: [UInt8]) {
+            self.memberID = memberID
+            self.assignment = assignment
+        }
     }
 
-    var groupID: String
-    var generation: Int32
-    var memberID: String
-    var instanceID: String?
-    var protocolType: String?
-    var protocolName: String?
-    var assignments: [Assignment]
+    package var groupID: String
+    package var generation: Int32
+    package var memberID: String
+    package var instanceID: String?
+    package var protocolType: String?
+    package var protocolName: String?
+    package var assignments: [Assignment]
+
+    package init(
+        groupID: String, generation: Int32, memberID: String, instanceID: String? = nil,
+        protocolType: String? = nil, protocolName: String? = nil, assignments: [Assignment]
+    ) {
+        self.groupID = groupID
+        self.generation = generation
+        self.memberID = memberID
+        self.instanceID = instanceID
+        self.protocolType = protocolType
+        self.protocolName = protocolName
+        self.assignments = assignments
+    }
 }
 
 extension SyncGroupRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         groupID = try reader.string()
         generation = try reader.int32()
         memberID = try reader.string()
@@ -32,13 +50,13 @@ extension SyncGroupRequest {
 }
 
 /// The answer: the partitions that the leader assigned to this member.
-struct SyncGroupResponse: Equatable {
-    var error = ErrorCode.none
-    var protocolType: String?
-    var protocolName: String?
-    var assignment: [UInt8] = []
+package struct SyncGroupResponse: Equatable {
+    package var error = ErrorCode.none
+    package var protocolType: String?
+    package var protocolName: String?
+    package var assignment: [UInt8] = []
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         if version >= 1 { writer.zeroThrottleTime() }
         writer.error(error)
         if version >= 5 {

@@ -1,14 +1,24 @@
 /// The request to add a group to a transaction, before offsets of the group are committed in it.
-struct AddOffsetsToTxnRequest: Equatable {
-    var version: Int16
-    var transactionalID: String
-    var producerID: Int64
-    var producerEpoch: Int16
-    var groupID: String
+package struct AddOffsetsToTxnRequest: Equatable {
+    package var version: Int16
+    package var transactionalID: String
+    package var producerID: Int64
+    package var producerEpoch: Int16
+    package var groupID: String
+
+    package init(
+        version: Int16, transactionalID: String, producerID: Int64, producerEpoch: Int16, groupID: String
+    ) {
+        self.version = version
+        self.transactionalID = transactionalID
+        self.producerID = producerID
+        self.producerEpoch = producerEpoch
+        self.groupID = groupID
+    }
 }
 
 extension AddOffsetsToTxnRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         self.version = version
         transactionalID = try reader.string()
         producerID = try reader.int64()
@@ -19,10 +29,10 @@ extension AddOffsetsToTxnRequest {
 }
 
 /// The answer to AddOffsetsToTxn and EndTxn.
-struct TransactionResponse: Equatable {
-    var error = ErrorCode.none
+package struct TransactionResponse: Equatable {
+    package var error = ErrorCode.none
 
-    func write(to writer: inout WireWriter, version: Int16) {
+    package func write(to writer: inout WireWriter, version: Int16) {
         writer.zeroThrottleTime()
         writer.error(error)
         writer.emptyTags()

@@ -1,15 +1,26 @@
 /// The request to add partitions to a transaction, before the producer writes to them. The answer is
 /// `PartitionErrors`.
-struct AddPartitionsToTxnRequest: Equatable {
-    var version: Int16
-    var transactionalID: String
-    var producerID: Int64
-    var producerEpoch: Int16
-    var topics: [TopicPartitions<Int32>]
+package struct AddPartitionsToTxnRequest: Equatable {
+    package var version: Int16
+    package var transactionalID: String
+    package var producerID: Int64
+    package var producerEpoch: Int16
+    package var topics: [TopicPartitions<Int32>]
+
+    package init(
+        version: Int16, transactionalID: String, producerID: Int64, producerEpoch: Int16,
+        topics: [TopicPartitions<Int32>]
+    ) {
+        self.version = version
+        self.transactionalID = transactionalID
+        self.producerID = producerID
+        self.producerEpoch = producerEpoch
+        self.topics = topics
+    }
 }
 
 extension AddPartitionsToTxnRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         self.version = version
         transactionalID = try reader.string()
         producerID = try reader.int64()

@@ -1,14 +1,24 @@
 /// The request to commit or abort a transaction. The answer is `TransactionResponse`.
-struct EndTxnRequest: Equatable {
-    var version: Int16
-    var transactionalID: String
-    var producerID: Int64
-    var producerEpoch: Int16
-    var commits: Bool
+package struct EndTxnRequest: Equatable {
+    package var version: Int16
+    package var transactionalID: String
+    package var producerID: Int64
+    package var producerEpoch: Int16
+    package var commits: Bool
+
+    package init(
+        version: Int16, transactionalID: String, producerID: Int64, producerEpoch: Int16, commits: Bool
+    ) {
+        self.version = version
+        self.transactionalID = transactionalID
+        self.producerID = producerID
+        self.producerEpoch = producerEpoch
+        self.commits = commits
+    }
 }
 
 extension EndTxnRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         self.version = version
         transactionalID = try reader.string()
         producerID = try reader.int64()

@@ -1,19 +1,33 @@
 /// The request to store a group's offsets within a transaction. They count when it commits. The answer is
 /// `PartitionErrors`.
-struct TxnOffsetCommitRequest: Equatable {
-    var transactionalID: String
-    var groupID: String
-    var producerID: Int64
-    var producerEpoch: Int16
+package struct TxnOffsetCommitRequest: Equatable {
+    package var transactionalID: String
+    package var groupID: String
+    package var producerID: Int64
+    package var producerEpoch: Int16
     /// -1 if the client does not name its generation. Then its membership is not checked.
-    var generation: Int32
-    var memberID: String
-    var instanceID: String?
-    var topics: [TopicPartitions<OffsetCommitRequest.Partition>]
+    package var generation: Int32
+    package var memberID: String
+    package var instanceID: String?
+    package var topics: [TopicPartitions<OffsetCommitRequest.Partition>]
+
+    package init(
+        transactionalID: String, groupID: String, producerID: Int64, producerEpoch: Int16, generation: Int32,
+        memberID: String, instanceID: String? = nil, topics: [TopicPartitions<OffsetCommitRequest.Partition>]
+    ) {
+        self.transactionalID = transactionalID
+        self.groupID = groupID
+        self.producerID = producerID
+        self.producerEpoch = producerEpoch
+        self.generation = generation
+        self.memberID = memberID
+        self.instanceID = instanceID
+        self.topics = topics
+    }
 }
 
 extension TxnOffsetCommitRequest {
-    init(from reader: inout WireReader, version: Int16) throws(WireError) {
+    package init(from reader: inout WireReader, version: Int16) throws(WireError) {
         transactionalID = try reader.string()
         groupID = try reader.string()
         producerID = try reader.int64()

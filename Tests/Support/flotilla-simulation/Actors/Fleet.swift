@@ -1,0 +1,313 @@
+import CatalogRecords
+import Identifiers
+import InstallationRecords
+import JSON
+import Jobs
+import Kafka
+import Lifecycle
+import Payloads
+import RecordFormat
+import Sends
+import Simulation
+import Topics
+
+/// The people and machines around the processes: a backend that sends, phones that report and show, and a stand-in
+/// for the sender that pushes every job.
+final class Fleet {
+    static let app = App(
+        id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
+        keyID: "KEY1234567", types: [])
+
+    private unowned let world: World
+    private(set) var phones: [SimulatedPhone] = []
+    private var phoneOfToken: [String: Int] = [:]
+    private(set) var truths: [String: GroupTruth] = [:]
+    /// The groups whose newest send is not accepted yet. The backend waits, so that it knows the order of its sends.
+    private var waitingGroups: Set<String> = []
+    private var sendCount = 0
+    private var tokenCount = 0
+    private var activityCount = 0
+    private(set) var pushCount = 0
+    private(set) var checkCount = 0
+    /// The next offset of the stand-in sender in each partition of the jobs.
+    private var jobOffsets: [Partition: Int64] = [:]
+    /// The time at which the newest push to a token arrives. One push per token is in flight.
+    private var lastArrival: [String: Instant] = [:]
+
+    init(phones count: Int, in world: World) {
+        self.world = world
+        for number in 0..<count {
+            phones.append(
+                SimulatedPhone(
+                    installation: "phone-\(number)", user: number % 3 == 0 ? nil : "user-\(number / 2)"))
+        }
+        for topic in [TopicName.jobs, .jobsUrgent] {
+            world.watch(topic) { [unowned self] in try sendJobs(of: $0) }
+        }
+    }
+
+    // MARK: The gateway's part
+
+    /// Stores a record as a gateway does, and calls `then` when it is accepted. If the leader is away, the caller tries
+    /// again.
+    private func store(
+        _ value: [UInt8], key: [UInt8], in topic: TopicName, then accepted: @escaping (Instant) -> Void
+    ) {
+        let logs = world.cluster.topics[world.layout.name(of: topic)] ?? []
+        let log = logs[Murmur2.partition(forKey: key.span, partitionCount: logs.count)]
+        var record = LogRecord()
+        (record.key, record.value) = (key, value)
+        guard world.cluster.append(record, to: log) else {
+            return world.schedule(inMilliseconds: 500) { [unowned self] in
+                store(value, key: key, in: topic, then: accepted)
+            }
+        }
+        accepted(world.now)
+    }
+
+    // MARK: The backend
+
+    func send(_ event: GroupTruth.Event, to group: String) {
+        sendCount += 1
+        let number = sendCount
+        var content = PushContent(PushEvent(rawValue: event.rawValue) ?? .update)
+        content.contentState = try? RawJSON(checking: Array("{\"goals\":\(number)}".utf8), with: JSONReader())
+        if event == .start {
+            content.attributesType = "Match"
+            content.attributes = try? RawJSON(checking: Array("{\"home\":\"A\"}".utf8), with: JSONReader())
+            content.alert = Alert(title: .plain("Kick-off"))
+        }
+        let send = Send(
+            id: "s\(number)", app: Self.app.id, group: group, audience: event == .start ? .everyone : .group,
+            content: content, priority: .immediate, acceptedAt: world.wallMilliseconds)
+        world.tell("the backend sends \(event.rawValue) \(number) to \(group)")
+        waitingGroups.insert(group)
+        store(send.encoded(), key: send.scopeKey?.bytes ?? [], in: .sends) { [unowned self] time in
+            waitingGroups.remove(group)
+            truths[group, default: GroupTruth()].accept(
+                .init(number: number, event: event, acceptedAt: time))
+            scheduleCheck(of: group, after: time)
+        }
+    }
+
+    /// Sends what fits the state of a group: a start, some updates, an END.
+    func playOn(_ group: String) {
+        if waitingGroups.contains(group) { return }
+        guard truths[group]?.isOpen == true else { return send(.start, to: group) }
+        send(world.random.number(below: 8) == 0 ? .end : .update, to: group)
+    }
+
+    /// Ends every group that is open. Without this, the system would end the activities after eight hours.
+    func endAll(_ groups: [String]) {
+        for group in groups where truths[group]?.isOpen == true {
+            if waitingGroups.contains(group) {
+                world.schedule(inMilliseconds: 1000) { [unowned self] in endAll([group]) }
+            } else {
+                send(.end, to: group)
+            }
+        }
+    }
+
+    // MARK: The phones' reports
+
+    private func makeToken(of phone: Int) -> String {
+        tokenCount += 1
+        var generator = SeededGenerator(seed: world.seed &+ UInt64(tokenCount))
+        let token = String(decoding: Hex.encode(generator.bytes(count: 32...32)), as: UTF8.self)
+        phoneOfToken[token] = phone
+        return token
+    }
+
+    private func report(_ phone: Int, _ kind: Report.Kind, _ change: (inout Report) -> Void) -> Report {
+        var report = Report(
+            app: Self.app.id, environment: .production, installation: phones[phone].installation, kind: kind)
+        (report.os, report.appBuild) = ("18.2", "412")
+        report.user = phones[phone].user
+        change(&report)
+        return report
+    }
+
+    func reportStartToken(ofPhone index: Int) {
+        let token = makeToken(of: index)
+        phones[index].startToken = token
+        let report = report(index, .startToken) {
+            $0.attributesType = "Match"
+            $0.token = token
+            $0.frequentPushesEnabled = true
+        }
+        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
+            if phones[index].startTokenAt == nil { phones[index].startTokenAt = time }
+        }
+    }
+
+    /// The app gets a token for an activity, or another one, and reports it.
+    func reportUpdateToken(ofPhone index: Int, activity number: Int) {
+        let activity = phones[index].activities[number]
+        if activity.hasEnded || activity.isDismissed { return }
+        let token = makeToken(of: index)
+        phones[index].activities[number].token = token
+        let report = report(index, .updateToken) {
+            $0.attributesType = "Match"
+            ($0.activity, $0.group, $0.token) = (activity.id, activity.group, token)
+        }
+        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
+            let due = world.due(after: time)
+            if phones[index].activities[number].reportedAt == nil {
+                phones[index].activities[number].reportedAt = time
+            }
+            phones[index].activities[number].knownAt = due
+            scheduleCheck(of: activity.group, after: time)
+        }
+    }
+
+    func rotateToken() {
+        let index = world.random.number(below: phones.count)
+        guard let number = phones[index].activities.lastIndex(where: { $0.token != nil && !$0.hasEnded })
+        else { return }
+        world.tell(
+            "\(phones[index].installation) gets another token for \(phones[index].activities[number].id)")
+        reportUpdateToken(ofPhone: index, activity: number)
+    }
+
+    func dismiss() {
+        let index = world.random.number(below: phones.count)
+        guard let number = phones[index].activities.lastIndex(where: { !$0.hasEnded && !$0.isDismissed })
+        else { return }
+        let activity = phones[index].activities[number]
+        world.tell("\(phones[index].installation) dismisses \(activity.id)")
+        phones[index].activities[number].isDismissed = true
+        let report = report(index, .state) {
+            ($0.activity, $0.group, $0.state) = (activity.id, activity.group, .dismissed)
+        }
+        store(report.encoded(), key: report.key, in: .reports) { _ in }
+    }
+
+    // MARK: The stand-in for the sender
+
+    /// Reads the new sheets of a partition, and pushes their jobs.
+    private func sendJobs(of log: VirtualLog) throws {
+        let partition = Partition(topic: log.topic, number: log.partition)
+        var offset = jobOffsets[partition] ?? log.startOffset
+        while let record = log.nextCommitted(from: &offset) {
+            offset = record.offset + 1
+            let lines = record.headers.last { $0.name == "to" }?.value ?? []
+            let jobs = try SheetJobs(parsing: lines.span)
+            var tokens: [String] = []
+            jobs.forEachJob { _, job in
+                tokens.append(String(decoding: (0..<job.token.count).map { job.token[$0] }, as: UTF8.self))
+            }
+            for token in tokens { push(record.value ?? [], to: token) }
+        }
+        jobOffsets[partition] = offset
+    }
+
+    private func push(_ body: [UInt8], to token: String) {
+        let latency = 10 + world.random.number(below: 60)
+        let arrival = max(
+            world.now.advanced(byMilliseconds: latency),
+            lastArrival[token]?.advanced(byMilliseconds: 1) ?? world.now)
+        lastArrival[token] = arrival
+        world.schedule(at: arrival) { [unowned self] in try receive(ReceivedPush(body: body), token: token) }
+    }
+
+    private func receive(_ push: ReceivedPush, token: String) throws {
+        pushCount += 1
+        guard let index = phoneOfToken[token] else {
+            throw Violation(description: "a push to a token that nobody has")
+        }
+        if push.event == "start" { return try receiveStart(push, onPhone: index, token: token) }
+        guard let number = phones[index].activities.firstIndex(where: { $0.token == token }) else { return }
+        var activity = phones[index].activities[number]
+        if activity.hasEnded || activity.isDismissed || push.timestamp <= activity.timestamp { return }
+        activity.timestamp = push.timestamp
+        if let state = push.state { activity.state = state }
+        if push.event == "end" { activity.hasEnded = true }
+        phones[index].activities[number] = activity
+    }
+
+    private func receiveStart(_ push: ReceivedPush, onPhone index: Int, token: String) throws {
+        guard phones[index].startToken == token else { return }
+        guard let state = push.state,
+            let (group, generation) = truths.keys.sorted().lazy.compactMap({ group in
+                self.truths[group]?.sends.contains { $0.number == state } == true
+                    ? (group, self.truths[group]?.generation(ofState: state) ?? 0) : nil
+            }).first
+        else { throw Violation(description: "a start with a state that nobody sent") }
+        let name = "\(group) of generation \(generation)"
+        phones[index].startCounts[name, default: 0] += 1
+        if phones[index].startCounts[name] != 1 {
+            throw Violation(description: "\(phones[index].installation) is started twice in \(name)")
+        }
+        activityCount += 1
+        phones[index].activities.append(
+            .init(
+                id: "activity-\(activityCount)", group: group, generation: generation, state: state,
+                timestamp: push.timestamp))
+        let number = phones[index].activities.count - 1
+        world.schedule(inMilliseconds: 50 + world.random.number(below: 500)) { [unowned self] in
+            reportUpdateToken(ofPhone: index, activity: number)
+        }
+    }
+
+    // MARK: The laws
+
+    /// Checks the screens of a group when everything that was accepted until a time must have reached them.
+    private func scheduleCheck(of group: String, after time: Instant) {
+        let due = world.due(after: time)
+        world.schedule(at: due) { [unowned self] in
+            // A fault in between gives the fleet more time.
+            if world.due(after: time) > world.now { return scheduleCheck(of: group, after: time) }
+            try check(group, until: time)
+        }
+    }
+
+    private func check(_ group: String, until time: Instant) throws {
+        checkCount += 1
+        guard let truth = truths[group] else { return }
+        for phone in phones {
+            try checkStart(of: phone, in: group, truth: truth, until: time)
+            for activity in phone.activities where activity.group == group && !activity.isDismissed {
+                guard let reportedAt = activity.reportedAt, reportedAt <= time,
+                    let newest = truth.newest(inGeneration: activity.generation, until: time)
+                else { continue }
+                let name = "\(activity.id) in \(group) on \(phone.installation)"
+                if newest.event == .end, !activity.hasEnded, !hasJoinedNextGeneration(activity, after: newest)
+                {
+                    throw Violation(
+                        description:
+                            "\(name) shows \(activity.state) and did not get its END \(newest.number)")
+                }
+                if newest.event != .end, !activity.hasEnded, activity.state < newest.number {
+                    throw Violation(description: "\(name) shows \(activity.state) and not \(newest.number)")
+                }
+                if activity.hasEnded, newest.event != .end, truth.newest?.number == newest.number {
+                    throw Violation(description: "\(name) has ended, but its group has not")
+                }
+            }
+        }
+    }
+
+    /// Whether an activity lives on in the group's next generation. That is right only if the fleet did not surely know
+    /// its token at the END: then the late token meets a group that has begun again.
+    private func hasJoinedNextGeneration(
+        _ activity: SimulatedPhone.Activity, after end: GroupTruth.AcceptedSend
+    ) -> Bool {
+        guard activity.state > end.number, let knownAt = activity.knownAt else { return false }
+        return knownAt > end.acceptedAt
+    }
+
+    /// A phone whose start token was known before a start shows the activity.
+    private func checkStart(
+        of phone: SimulatedPhone, in group: String, truth: GroupTruth, until time: Instant
+    ) throws {
+        guard let newest = truth.sends.last(where: { $0.acceptedAt <= time }),
+            let generation = truth.generation(ofState: newest.number),
+            let start = truth.start(ofGeneration: generation), newest.event != .end,
+            let knownAt = phone.startTokenAt, world.due(after: knownAt) <= start.acceptedAt
+        else { return }
+        if phone.startCounts["\(group) of generation \(generation)"] == nil {
+            throw Violation(
+                description: "\(phone.installation) did not get the start \(generation) of \(group)")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Lifecycle
+
+/// A phone with the app. It shows activities, and its SDK reports their tokens.
+struct SimulatedPhone {
+    struct Activity {
+        let id: String
+        let group: String
+        /// The number of the start that opened the activity's generation.
+        let generation: Int
+        /// The number of the send whose state the phone shows.
+        var state: Int
+        /// The phone ignores a push whose timestamp is not newer.
+        var timestamp: Int64
+        var token: String?
+        /// The time of the first report of its token.
+        var reportedAt: Instant?
+        /// The time by which the fleet must know its newest token.
+        var knownAt: Instant?
+        var hasEnded = false
+        var isDismissed = false
+    }
+
+    let installation: String
+    let user: String?
+    var startToken: String?
+    /// The time at which the gateway accepted the first start token.
+    var startTokenAt: Instant?
+    var activities: [Activity] = []
+    /// The number of starts by group and generation.
+    var startCounts: [String: Int] = [:]
+}
+
+/// A push as a phone reads it.
+struct ReceivedPush {
+    let event: String
+    let timestamp: Int64
+    /// The number of the send whose state it carries.
+    let state: Int?
+
+    /// The fields are found by their names, so that the reader shares no code with the writer.
+    init(body: [UInt8]) {
+        let text = String(decoding: body, as: UTF8.self)
+        func value(after name: String) -> Substring? {
+            guard let range = text.firstRange(of: "\"\(name)\":") else { return nil }
+            return text[range.upperBound...].prefix { !",}".contains($0) }
+        }
+        event =
+            value(after: "event")?.trimmingPrefix("\"").split(separator: "\"").first.map(String.init) ?? ""
+        timestamp = value(after: "timestamp").flatMap { Int64($0) } ?? 0
+        state = value(after: "goals").flatMap { Int($0) }
+    }
+}

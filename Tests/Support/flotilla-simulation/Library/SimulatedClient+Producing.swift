@@ -1,0 +1,338 @@
+import Broker
+import CSimulatedLibrary
+import Kafka
+import Lifecycle
+import Simulation
+
+/// A record that was given to the library, until the loop has its outcome.
+struct QueuedRecord {
+    let partition: Partition
+    let record: LogRecord
+    let tag: UnsafeMutableRawPointer?
+    let queuedAt: Instant
+    /// The time at which the answer of the leader comes. Nil while the record is not stored.
+    var answeredAt: Instant?
+}
+
+/// The identity and the transaction of a transactional producer.
+struct ProducerState {
+    var id: Int64 = -1
+    var epoch: Int16 = -1
+    var isOpen = false
+    /// The partitions that the coordinator knows.
+    var partitions: Set<Partition> = []
+    var hasOffsets = false
+    /// The error after which the transaction must be aborted.
+    var failure: rd_kafka_resp_err_t?
+}
+
+extension SimulatedClient {
+    // MARK: Records
+
+    func queue(_ record: LogRecord, to partition: Partition, tag: UnsafeMutableRawPointer?)
+        -> rd_kafka_resp_err_t
+    {
+        if fatalError != nil { return RD_KAFKA_RESP_ERR__FATAL }
+        if cluster.log(of: partition) == nil { return RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION }
+        if properties.transactionalID != nil, !transaction.isOpen { return RD_KAFKA_RESP_ERR__STATE }
+        outbox.append(
+            QueuedRecord(partition: partition, record: record, tag: tag, queuedAt: MachineClock.now))
+        return RD_KAFKA_RESP_ERR_NO_ERROR
+    }
+
+    /// Sends the queued records to their leaders, and takes the answers that have come.
+    func servePublishing() {
+        if isDead || outbox.isEmpty { return }
+        let now = MachineClock.now
+        // A partition whose leader is away keeps the order of its records.
+        var waiting: Set<Partition> = []
+        for index in outbox.indices where outbox[index].answeredAt == nil {
+            let partition = outbox[index].partition
+            if waiting.contains(partition) { continue }
+            if store(outbox[index]) {
+                let milliseconds = 1 + cluster.random.number(below: 3)
+                outbox[index].answeredAt = now.advanced(byMilliseconds: milliseconds)
+            } else {
+                waiting.insert(partition)
+            }
+        }
+        finishRecords { queued in
+            if let answeredAt = queued.answeredAt {
+                return answeredAt <= now ? RD_KAFKA_RESP_ERR_NO_ERROR : nil
+            }
+            let age = now.milliseconds(since: queued.queuedAt)
+            return age >= properties.messageMilliseconds ? RD_KAFKA_RESP_ERR__MSG_TIMED_OUT : nil
+        }
+    }
+
+    /// Appends a record to its partition. Returns false if it has to be sent again.
+    private func store(_ queued: QueuedRecord) -> Bool {
+        guard let log = cluster.log(of: queued.partition) else { return false }
+        var record = queued.record
+        if properties.transactionalID != nil {
+            guard transaction.failure == nil, add(queued.partition) else { return false }
+            // A leader knows the newest epoch from the markers.
+            if let epoch = log.epochs[transaction.id], epoch > transaction.epoch {
+                transaction.failure = RD_KAFKA_RESP_ERR__FENCED
+                return false
+            }
+            record.producerID = transaction.id
+        }
+        return cluster.append(record, to: log, epoch: transaction.epoch)
+    }
+
+    /// Reports the outcome of the records for which `outcome` returns one.
+    func finishRecords(_ outcome: (QueuedRecord) -> rd_kafka_resp_err_t?) {
+        var reports: [UnsafeMutablePointer<rd_kafka_message_t>] = []
+        outbox.removeAll { queued in
+            guard let code = outcome(queued), let report = message(code, of: queued.partition, text: "")
+            else {
+                return false
+            }
+            report.pointee.payload = nil
+            simulated_message_set_delivery(
+                report, queued.tag,
+                code == RD_KAFKA_RESP_ERR_NO_ERROR
+                    ? RD_KAFKA_MSG_STATUS_PERSISTED
+                    : queued.answeredAt == nil
+                        ? RD_KAFKA_MSG_STATUS_NOT_PERSISTED : RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED, 1)
+            _ = properties.onAcknowledgement?(pointer, report, properties.acknowledgementOpaque)
+            reports.append(report)
+            return true
+        }
+        if properties.transactionalID == nil {
+            deliveries += reports
+        } else {
+            for report in reports { rd_kafka_message_destroy(report) }
+        }
+    }
+
+    // MARK: Transactions
+
+    private var slot: CoordinatorSlot { cluster.slot(of: properties.transactionalID ?? "") }
+    private var producer: TransactionCoordinator.Producer {
+        TransactionCoordinator.Producer(
+            transactionalID: properties.transactionalID ?? "", id: transaction.id, epoch: transaction.epoch)
+    }
+
+    /// Asks the coordinator, again while the answer is that it cannot answer now. Each attempt takes a round trip.
+    ///
+    /// - Returns: nil after the limit.
+    private func ask(
+        _ request: TransactionRequest, withinMilliseconds limit: Int, code: (TransactionAnswer) -> ErrorCode
+    ) -> TransactionAnswer? {
+        let start = MachineClock.now
+        while !isDead {
+            passRoundTrip()
+            var answer: TransactionAnswer?
+            if slot.isAvailable {
+                slot.handle(request) { answer = $0 }
+                cluster.deliverAnswers()
+                if cluster.losesAnswer() { answer = nil }
+            }
+            if let answer {
+                switch code(answer) {
+                case .concurrentTransactions, .notCoordinator, .coordinatorLoadInProgress,
+                    .coordinatorNotAvailable:
+                    break
+                default: return answer
+                }
+            }
+            if MachineClock.now.milliseconds(since: start) >= limit { return nil }
+            MachineClock.advance(milliseconds: 20)
+            cluster.serve()
+        }
+        return nil
+    }
+
+    /// Adds a partition to the transaction. Returns false if the coordinator does not answer now.
+    private func add(_ partition: Partition) -> Bool {
+        if transaction.partitions.contains(partition) { return true }
+        let request = AddPartitionsToTxnRequest(
+            version: 3, transactionalID: properties.transactionalID ?? "", producerID: transaction.id,
+            producerEpoch: transaction.epoch,
+            topics: [TopicPartitions(topic: partition.topic, partitions: [partition.number])])
+        guard slot.isAvailable else { return false }
+        var answer: TransactionAnswer?
+        slot.handle(.addPartitions(request)) { answer = $0 }
+        cluster.deliverAnswers()
+        guard case .addPartitions(let errors) = answer,
+            let error = errors.topics.first?.partitions.first?.error
+        else { return false }
+        switch error {
+        case .none:
+            transaction.partitions.insert(partition)
+            return true
+        case .concurrentTransactions, .notCoordinator, .coordinatorLoadInProgress, .coordinatorNotAvailable:
+            return false
+        default:
+            noteFailure(error)
+            return false
+        }
+    }
+
+    /// Notes an error of the transaction. A fence is fatal for the producer.
+    private func noteFailure(_ error: ErrorCode) {
+        switch error {
+        case .producerFenced, .invalidProducerEpoch, .invalidProducerIDMapping:
+            transaction.failure = RD_KAFKA_RESP_ERR__FENCED
+            fatalError = (RD_KAFKA_RESP_ERR__FENCED, "another producer has taken over this transactional id")
+        default: transaction.failure = rd_kafka_resp_err_t(Int32(error.rawValue))
+        }
+    }
+
+    func initializeTransactions(withinMilliseconds limit: Int) -> OpaquePointer? {
+        let request = InitProducerIDRequest(
+            version: 3, transactionalID: properties.transactionalID,
+            timeoutMilliseconds: properties.transactionMilliseconds, producerID: -1, producerEpoch: -1)
+        let answer = ask(.initProducerID(request), withinMilliseconds: limit) {
+            if case .initProducerID(let response) = $0 { response.error } else { .none }
+        }
+        guard case .initProducerID(let response) = answer else { return timedOut() }
+        guard response.error == .none else {
+            return simulated_error_new(
+                rd_kafka_resp_err_t(Int32(response.error.rawValue)), Int32(SIMULATED_ERROR_FATAL.rawValue),
+                "cannot get a producer id")
+        }
+        transaction = ProducerState(id: response.producerID, epoch: response.producerEpoch)
+        return nil
+    }
+
+    func beginTransaction() -> OpaquePointer? {
+        if let error = fatalFailure() { return error }
+        transaction = ProducerState(id: transaction.id, epoch: transaction.epoch, isOpen: true)
+        return nil
+    }
+
+    func sendOffsets(
+        _ offsets: [(Partition, Int64, metadata: String)], for group: GroupSnapshot,
+        withinMilliseconds limit: Int
+    ) -> OpaquePointer? {
+        if let error = failure() { return error }
+        let request = AddOffsetsToTxnRequest(
+            version: 3, transactionalID: properties.transactionalID ?? "", producerID: transaction.id,
+            producerEpoch: transaction.epoch, groupID: group.group)
+        let answer = ask(.addOffsets(request), withinMilliseconds: limit) {
+            if case .addOffsets(let response) = $0 { response.error } else { .none }
+        }
+        guard case .addOffsets(let response) = answer else { return timedOut() }
+        if response.error != .none {
+            noteFailure(response.error)
+            return failure()
+        }
+        transaction.hasOffsets = true
+        return commitOffsets(offsets, for: group, withinMilliseconds: limit)
+    }
+
+    private func commitOffsets(
+        _ offsets: [(Partition, Int64, metadata: String)], for group: GroupSnapshot,
+        withinMilliseconds limit: Int
+    ) -> OpaquePointer? {
+        let request = TxnOffsetCommitRequest(
+            transactionalID: properties.transactionalID ?? "", groupID: group.group,
+            producerID: transaction.id,
+            producerEpoch: transaction.epoch, generation: group.generation, memberID: group.memberID,
+            instanceID: group.instance,
+            topics: offsets.map { partition, offset, metadata in
+                TopicPartitions(
+                    topic: partition.topic,
+                    partitions: [
+                        .init(index: partition.number, offset: offset, leaderEpoch: -1, metadata: metadata)
+                    ])
+            })
+        let groupSlot = cluster.slot(of: group.group)
+        let start = MachineClock.now
+        while !isDead {
+            passRoundTrip()
+            if groupSlot.isAvailable {
+                var error = slot.refusal(of: producer, group: group.group)
+                if error == nil {
+                    groupSlot.handle(.transactionalCommit(request), from: "rdkafka") {
+                        guard case .transactionalCommit(let errors) = $0 else { return }
+                        error =
+                            errors.topics.flatMap(\.partitions).map(\.error).first { $0 != .none }
+                            ?? ErrorCode.none
+                    }
+                    cluster.deliverAnswers()
+                }
+                switch error {
+                case .some(.none): return nil
+                case nil, .notCoordinator, .coordinatorLoadInProgress, .coordinatorNotAvailable,
+                    .concurrentTransactions:
+                    break
+                case let error?:
+                    noteFailure(error)
+                    return failure()
+                }
+            }
+            if MachineClock.now.milliseconds(since: start) >= limit { break }
+            MachineClock.advance(milliseconds: 20)
+            cluster.serve()
+        }
+        return timedOut()
+    }
+
+    func endTransaction(commits: Bool, withinMilliseconds limit: Int) -> OpaquePointer? {
+        if commits, let error = failure() { return error }
+        if !commits {
+            if let error = fatalFailure() { return error }
+            finishRecords { _ in RD_KAFKA_RESP_ERR__PURGE_QUEUE }
+        }
+        if transaction.partitions.isEmpty, !transaction.hasOffsets {
+            transaction.isOpen = false
+            return nil
+        }
+        let request = EndTxnRequest(
+            version: 3, transactionalID: properties.transactionalID ?? "", producerID: transaction.id,
+            producerEpoch: transaction.epoch, commits: commits)
+        let answer = ask(.end(request), withinMilliseconds: limit) {
+            if case .end(let response) = $0 { response.error } else { .none }
+        }
+        guard case .end(let response) = answer else { return timedOut() }
+        if response.error != .none {
+            noteFailure(response.error)
+            return failure()
+        }
+        transaction.isOpen = false
+        process.noteTransaction(commits: commits)
+        return nil
+    }
+
+    // MARK: Errors
+
+    private func timedOut() -> OpaquePointer? {
+        simulated_error_new(
+            RD_KAFKA_RESP_ERR__TIMED_OUT, Int32(SIMULATED_ERROR_RETRIABLE.rawValue), "no answer in time")
+    }
+
+    private func fatalFailure() -> OpaquePointer? {
+        if isDead {
+            return simulated_error_new(
+                RD_KAFKA_RESP_ERR__FATAL, Int32(SIMULATED_ERROR_FATAL.rawValue), "the process is dead")
+        }
+        return fatalError.map { simulated_error_new($0.code, Int32(SIMULATED_ERROR_FATAL.rawValue), $0.text) }
+    }
+
+    private func failure() -> OpaquePointer? {
+        if let error = fatalFailure() { return error }
+        return transaction.failure.map {
+            simulated_error_new(
+                $0, Int32(SIMULATED_ERROR_ABORTABLE.rawValue), "the transaction must be aborted")
+        }
+    }
+}
+
+/// The group metadata of a consumer at one moment.
+final class GroupSnapshot {
+    let group: String
+    let generation: Int32
+    let memberID: String
+    let instance: String?
+
+    init(of membership: GroupMembership, instance: String?) {
+        group = membership.group
+        generation = membership.generation
+        memberID = membership.memberID
+        self.instance = instance
+    }
+}

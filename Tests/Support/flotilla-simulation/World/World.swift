@@ -1,0 +1,158 @@
+import Containers
+import Glibc
+import Lifecycle
+import Simulation
+import Telemetry
+import Topics
+
+/// A law that the fleet broke.
+struct Violation: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// One installation of Flotilla in a seeded world of virtual time: processes, a Kafka cluster, phones and a backend.
+///
+/// The world is a queue of events. Everything happens in one of them, on one thread, and every choice comes from the
+/// seed. So a seed tells the same story on every machine.
+final class World {
+    /// The true wall clock at the beginning of every story, in milliseconds since 1970.
+    static let startMilliseconds: Int64 = 1_763_600_000_000
+    /// The steady clock at the beginning, so that no time is zero.
+    private static let steadyStart = Instant(nanoseconds: 1_000_000_000_000)
+    private static let lineCountMax = 400
+
+    private struct Event: Comparable {
+        let time: Instant
+        let order: UInt64
+        let run: () throws -> Void
+
+        static func < (left: Event, right: Event) -> Bool {
+            left.time == right.time ? left.order < right.order : left.time < right.time
+        }
+        static func == (left: Event, right: Event) -> Bool { left.order == right.order }
+    }
+
+    let seed: UInt64
+    let layout: TopicLayout
+    private(set) var cluster: VirtualCluster! = nil
+    var random: SeededGenerator
+    private var events = MinHeap<Event>()
+    private var eventCount: UInt64 = 0
+    /// The true time.
+    private(set) var now = World.steadyStart
+    var processes: [SimulatedProcess] = []
+    /// The times in which something was wrong, until the fleet has had time to recover.
+    private(set) var faults: [ClosedRange<Instant>] = []
+    /// Whether nobody sends and reports for a long time. Then the loops run less often.
+    var isIdle = false
+    private(set) var story: [String] = []
+    let tellsStory: Bool
+    /// A number that depends on everything that happened.
+    private(set) var trace: UInt64 = 0xcbf2_9ce4_8422_2325
+    /// The directory of the processes' data.
+    let directory: String
+
+    init(seed: UInt64, lanes: Int, directory: String, tellsStory: Bool) {
+        self.seed = seed
+        self.directory = directory
+        self.tellsStory = tellsStory
+        random = SeededGenerator(seed: seed)
+        layout = TopicLayout(lanes: lanes, replication: 3)
+        MachineClock.set(now, wallOffset: trueWallOffset)
+        cluster = VirtualCluster(layout: layout, trueWallOffset: trueWallOffset, seed: random.next())
+        cluster.onAppend = { [unowned self] log in
+            record(UInt64(log.endOffset) << 8 ^ UInt64(log.partition))
+            wakeReaders(of: log)
+        }
+    }
+
+    /// The true wall clock less the steady clock, in nanoseconds.
+    var trueWallOffset: Int64 { Self.startMilliseconds * 1_000_000 - Self.steadyStart.nanoseconds }
+    /// The true wall clock, in milliseconds since 1970.
+    var wallMilliseconds: Int64 { (now.nanoseconds + trueWallOffset) / 1_000_000 }
+    var elapsedMilliseconds: Int { now.milliseconds(since: Self.steadyStart) }
+
+    // MARK: Events
+
+    /// Lets something happen later.
+    func schedule(at time: Instant, _ run: @escaping () throws -> Void) {
+        eventCount += 1
+        events.push(Event(time: max(time, now), order: eventCount, run: run))
+    }
+
+    func schedule(inMilliseconds milliseconds: Int, _ run: @escaping () throws -> Void) {
+        schedule(at: now.advanced(byMilliseconds: milliseconds), run)
+    }
+
+    /// Lets everything happen until a time.
+    func run(forMilliseconds milliseconds: Int) throws {
+        let end = now.advanced(byMilliseconds: milliseconds)
+        while let next = events.first, next.time <= end {
+            _ = events.pop()
+            now = next.time
+            record(UInt64(bitPattern: now.nanoseconds))
+            MachineClock.set(now, wallOffset: trueWallOffset)
+            try next.run()
+        }
+        now = end
+    }
+
+    private func wakeReaders(of log: VirtualLog) {
+        let partition = Partition(topic: log.topic, number: log.partition)
+        let soon = max(now, MachineClock.now).advanced(byMilliseconds: 1 + random.number(below: 3))
+        for process in processes where process.clients.contains(where: { $0.isReading(partition) }) {
+            process.wake(at: soon)
+        }
+        for watcher in watchers[log.topic] ?? [] { schedule(at: soon) { try watcher(log) } }
+    }
+
+    /// The actors that read topics, by the topic's name.
+    private var watchers: [String: [(VirtualLog) throws -> Void]] = [:]
+
+    /// Calls `watcher` soon after each record of a topic.
+    func watch(_ topic: TopicName, with watcher: @escaping (VirtualLog) throws -> Void) {
+        watchers[layout.name(of: topic), default: []].append(watcher)
+    }
+
+    // MARK: The story
+
+    func tell(_ text: @autoclosure () -> String) {
+        let line = "\(timeText) \(text())"
+        for byte in line.utf8 { record(UInt64(byte)) }
+        story.append(line)
+        if story.count > Self.lineCountMax { story.removeFirst(story.count - Self.lineCountMax) }
+        if tellsStory { print(line) }
+    }
+
+    private var timeText: String {
+        let milliseconds = elapsedMilliseconds
+        let fraction = String(milliseconds % 1000)
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - fraction.count) + fraction
+    }
+
+    /// Adds a number to the trace.
+    func record(_ number: UInt64) { trace = (trace ^ number) &* 0x100_0000_01b3 }
+
+    // MARK: Faults
+
+    /// Notes that something is wrong from now on, for a time.
+    func noteFault(forMilliseconds milliseconds: Int) {
+        faults.removeAll { now.milliseconds(since: $0.upperBound) > 120_000 }
+        faults.append(now...now.advanced(byMilliseconds: milliseconds))
+    }
+
+    /// Returns the time until which something that begins at `time` must be done: one second in calm, and fifteen after
+    /// the last fault that touches it.
+    func due(after time: Instant) -> Instant {
+        var due = time.advanced(byMilliseconds: 1000)
+        var isChanged = true
+        while isChanged {
+            isChanged = false
+            for fault in faults where fault.lowerBound <= due {
+                let recovered = fault.upperBound.advanced(byMilliseconds: 15_000)
+                if recovered > time, recovered > due { (due, isChanged) = (recovered, true) }
+            }
+        }
+        return due
+    }
+}

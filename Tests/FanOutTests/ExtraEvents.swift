@@ -13,5 +13,11 @@ struct ExtraEvents: OptionSet {
     /// After the history has settled, eight hours pass, and safety ENDs end all running activities.
     static let safetyEnds = ExtraEvents(rawValue: 8)
 
-    static let all: ExtraEvents = [.ownActivities, .namedActivities, .restarts, .safetyEnds]
+    /// Phones report the token of an activity again, and APNs accepts tokens for the first time. Such records change no
+    /// token.
+    static let repeatedReports = ExtraEvents(rawValue: 16)
+
+    static let all: ExtraEvents = [
+        .ownActivities, .namedActivities, .restarts, .safetyEnds, .repeatedReports,
+    ]
 }

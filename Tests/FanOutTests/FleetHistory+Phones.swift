@@ -84,16 +84,33 @@ extension FleetHistory {
         if phones[index].startOffset == nil {
             phones[index].startOffset = topics[lane(of: phones[index].user)].registry.count
         }
-        write(phones[index], .start(type: "Match"), tokenRow())
+        write(phones[index], .start(type: "Match"), tokenRow(number: tokenCount))
     }
 
     func reportUpdateToken(ofPhone index: Int, activity activityIndex: Int) {
         tokenCount += 1
         phones[index].activities[activityIndex].token = tokenCount
+        writeUpdateToken(ofPhone: index, activity: activityIndex, isUnproven: true)
+    }
+
+    /// Writes the record of an update token, whether it is new or not.
+    private func writeUpdateToken(ofPhone index: Int, activity activityIndex: Int, isUnproven: Bool) {
         let activity = phones[index].activities[activityIndex]
-        var row = tokenRow()
+        guard let token = activity.token else { return }
+        var row = tokenRow(number: token)
         if activity.reportsGroup { row.group = activity.group }
+        row.isUnproven = isUnproven
         write(phones[index], .update(activity: activity.id), row)
+    }
+
+    /// Lets a record repeat the token of a running activity: the phone reports it again, or APNs has accepted it.
+    func repeatReport() {
+        let index = extraRandom.number(below: phones.count)
+        let running = phones[index].activities.indices.filter {
+            !phones[index].activities[$0].hasEnded && phones[index].activities[$0].token != nil
+        }
+        guard let activity = running.randomElement(using: &extraRandom) else { return }
+        writeUpdateToken(ofPhone: index, activity: activity, isUnproven: false)
     }
 
     /// Lets a phone remove the token of an ended activity. A walk that has not come to it then finds no token.
@@ -104,8 +121,8 @@ extension FleetHistory {
         write(phones[index], .update(activity: id), nil)
     }
 
-    func tokenRow() -> TokenRow {
-        let digits = String(tokenCount, radix: 16)
+    private func tokenRow(number: Int) -> TokenRow {
+        let digits = String(number, radix: 16)
         let hash = String(repeating: "0", count: 32 - digits.count) + digits
         return TokenRow(
             environment: .production, token: hash, tokenHash: hash, attributesType: "Match",

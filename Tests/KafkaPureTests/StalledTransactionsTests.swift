@@ -69,4 +69,19 @@ import Testing
         #expect(subject.stall([first], at: now))
         #expect(subject.stalled.stalls.map(\.retryAt) == [now.advanced(byMilliseconds: 1000)])
     }
+
+    @Test func `the time for which a partition takes no records does not shorten its next pause`() {
+        let subject = Subject()
+        #expect(subject.stall([first, second], at: start))
+        // The transaction ends only after minutes, and the next one fails at once.
+        subject.stalled.markEnded(0)
+        let recovered = time(after: 3 * StalledTransactions.resetAfterMilliseconds)
+        #expect(subject.takeRecovered(at: recovered).count == 1)
+        #expect(subject.stall([first], at: recovered))
+        #expect(subject.stalled.stalls.map(\.retryAt) == [recovered.advanced(byMilliseconds: 2000)])
+        // The other partition takes records for long enough meanwhile.
+        let later = recovered.advanced(byMilliseconds: StalledTransactions.resetAfterMilliseconds)
+        #expect(subject.stall([second], at: later))
+        #expect(subject.stalled.stalls.last?.retryAt == later.advanced(byMilliseconds: 1000))
+    }
 }

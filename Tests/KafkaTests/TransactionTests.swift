@@ -224,6 +224,31 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
     }
 }
 
+@Test(arguments: [MockCluster.Request.addOffsets, .transactionOffsetCommit])
+func `a transaction whose offsets get no answer holds a loop for at most a fifth of its session`(
+    request: MockCluster.Request
+) async throws {
+    try await onThread {
+        let cluster = try makeCluster(brokers: 1)
+        let consumer = try makeMember(cluster)
+        let runner = TransactionRunner(topics: ["jobs"], log: .silent) { _ in
+            try makeTransactionalProducer(cluster, id: "silent")
+        }
+        #expect(try runner.prepare(withinMilliseconds: 20_000) == nil)
+        let group = try #require(consumer.captureGroupMetadata(forEpoch: consumer.epoch))
+        cluster.stopAnswering(request, onBroker: 1)
+        let startedAt = Instant.now()
+        let outcome = try runner.run(
+            committing: [OffsetToCommit(partition: TopicPartition("jobs", 0), offset: 0)], for: group,
+            onStep: { _ in },
+            send: { producer, topics in send("silent", to: topics[0], by: producer) == .queued })
+        let milliseconds = Instant.now().milliseconds(since: startedAt)
+        #expect(outcome == .startOver)
+        #expect(milliseconds < ConsumerOptions.sessionMillisecondsDefault / 5, "\(milliseconds) ms")
+        #expect(consumer.close())
+    }
+}
+
 @Test func `a transaction coordinator that moves stops no transaction`() async throws {
     try await onThread {
         let cluster = try makeCluster()

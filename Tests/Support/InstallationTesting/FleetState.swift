@@ -3,8 +3,8 @@ internal import ProcessTesting
 
 /// The rows in the state files of a process, read by `mdb_dump`, LMDB's own tool.
 package struct FleetState {
-    /// Tables with this suffix have offsets and times instead of content. They are left out.
-    private static let appliedTableSuffix = ".applied"
+    /// Tables with these suffixes have offsets, times and past changes instead of content. They are left out.
+    private static let suffixesWithoutContent = [".applied", " reported"]
 
     /// The rows of each table, named as `FILE TABLE`: values by key, as hexadecimal text after a space.
     private var tables: [String: [Substring: Substring]] = [:]
@@ -26,7 +26,8 @@ package struct FleetState {
         for line in dump.split(separator: "\n") {
             if line.hasPrefix("database=") {
                 table = "\(file) \(line.dropFirst("database=".count))"
-                if !table.hasSuffix(Self.appliedTableSuffix) { tables[table] = [:] }
+                let hasContent = !Self.suffixesWithoutContent.contains { table.hasSuffix($0) }
+                if hasContent { tables[table] = [:] }
             } else if line.hasPrefix(" ") {
                 if let finishedKey = key {
                     tables[table]?[finishedKey] = line

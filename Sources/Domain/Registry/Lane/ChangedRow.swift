@@ -16,6 +16,9 @@ struct ChangedRow {
         self.oldGroup = oldGroup
     }
 
+    /// The key of the row's change (`ChangeDecoder`).
+    var changeKey: [UInt8] { [kind.rawValue] + key }
+
     /// Creates a row whose previous state is unknown. Returns nil for a profile, because it has no token.
     ///
     /// - Parameter change: The key of a change (`ChangeDecoder`).

@@ -16,7 +16,7 @@ package import struct Kafka.TopicPartition
 /// opening empties the tables of an unfinished restore. One thread owns a lane.
 package final class Lane {
     /// The version of the layout of keys and values. If it changes, every lane is rebuilt from the topic.
-    package static let schema = 9
+    package static let schema = 10
     /// The limit of uncommitted changes in memory. At the limit the caller must commit.
     package static let pendingBytesMax = 16 << 20
 
@@ -46,8 +46,13 @@ package final class Lane {
     /// The byte offset in `pendingChanges` of the first change to report. A row keeps its offset when the
     /// batch is sorted. Nil if there is no such change.
     private var firstReportedByte: Int?
-    /// The keys, without values, of records that the tables contain but that must be reported again.
+    /// The keys, without values, of records that the tables contain and whose changes may have to be reported again.
     private var repeatedChanges = RowBatch()
+    /// The keys of the changes that were reported behind `changesReportedFrom` and must be reported again. Nil until a
+    /// record is read again.
+    private var keysToRepeat: Set<[UInt8]>?
+    /// The group has committed everything below this offset.
+    private var committedOffset: Int64 = 0
 
     /// - Parameters:
     ///   - directory: The lane's directory, inside the process's slot.
@@ -97,9 +102,14 @@ package final class Lane {
         identity = TopicIdentityCheck(progress: progress)
         pendingChanges.removeAll()
         repeatedChanges.removeAll()
+        keysToRepeat = nil
         firstReportedByte = nil
         self.changesReportedFrom = changesReportedFrom
     }
+
+    /// Notes that the group has committed everything below an offset, with the work about the changes that were reported
+    /// up to there.
+    package func noteCommit(below offset: Int64) { committedOffset = max(committedOffset, offset) }
 
     /// The size of the uncommitted changes.
     package var pendingByteCount: Int { pendingChanges.byteCount + repeatedChanges.byteCount }
@@ -126,7 +136,7 @@ package final class Lane {
     /// written and nothing is lost. Call it again when the disk has space. It throws corruption if the tables
     /// were built from a different topic.
     package func commit(_ progress: AppliedProgress) throws(StoreError) {
-        try commit(progress) { _, _ in }
+        try commit(progress) { _, _ in [] }
     }
 
     /// Commits like `commit(_:)` and writes the changed rows to `changes`. If the process dies before it acts
@@ -140,17 +150,44 @@ package final class Lane {
             // The body of a transaction runs again if the file must grow.
             changes.removeAll()
             var detector = LaneChangeDetector(tables: tables, names: names)
-            for row in changedRows { try detector.report(row, to: &changes, snapshot: snapshot) }
-            for index in 0..<repeatedChanges.count where repeatedChanges.isLastForKey(at: index) {
-                guard let row = ChangedRow(changeKey: repeatedChanges.key(at: index)) else { continue }
-                try detector.report(row, to: &changes, snapshot: snapshot)
+            var reportedRows: [ChangedRow] = []
+            for row in changedRows {
+                let isReported = try detector.report(row, to: &changes, snapshot: snapshot)
+                if isReported { reportedRows.append(row) }
             }
+            for row in try rowsToRepeat(in: snapshot, except: Set(reportedRows.map(\.changeKey))) {
+                _ = try detector.report(row, to: &changes, snapshot: snapshot)
+            }
+            return reportedRows
         }
+    }
+
+    /// Returns the rows of records that were read again and whose changes must be reported again.
+    ///
+    /// - Parameter reported: The keys of changes that this commit reports anyway.
+    private func rowsToRepeat(
+        in snapshot: borrowing ReadSnapshot, except reported: Set<[UInt8]>
+    ) throws(StoreError) -> [ChangedRow] {
+        guard !repeatedChanges.isEmpty, let changesReportedFrom else { return [] }
+        let keys: Set<[UInt8]>
+        if let keysToRepeat {
+            keys = keysToRepeat
+        } else {
+            keys = try ReportedChanges(in: tables).keys(behind: changesReportedFrom, in: snapshot)
+            keysToRepeat = keys
+        }
+        var rows: [ChangedRow] = []
+        for index in 0..<repeatedChanges.count where repeatedChanges.isLastForKey(at: index) {
+            let key = Array(repeatedChanges.key(at: index))
+            guard keys.contains(key), !reported.contains(key) else { continue }
+            if let row = ChangedRow(changeKey: key.span) { rows.append(row) }
+        }
+        return rows
     }
 
     private func commit(
         _ progress: AppliedProgress,
-        reporting report: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> Void
+        reporting report: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> [ChangedRow]
     ) throws(StoreError) {
         let progress = try addTopicIdentity(to: progress)
         pendingChanges.sort()
@@ -159,11 +196,11 @@ package final class Lane {
             try write(pendingChanges, applied: progress, reporting: report)
             metrics.countApplied(pendingChanges.count)
             pendingChanges.removeAll()
-            firstReportedByte = nil
+            (firstReportedByte, keysToRepeat) = (nil, nil)
             appliedOffset = progress.offset
         } else {
             // The caller still reads records that the tables contain, so only repeated changes can exist.
-            try file.read { snapshot throws(StoreError) in try report([], snapshot) }
+            try file.read { snapshot throws(StoreError) in _ = try report([], snapshot) }
         }
         repeatedChanges.removeAll()
     }
@@ -176,17 +213,28 @@ package final class Lane {
             lastRecord: try identity.confirmedRecord(path: file.environment.path))
     }
 
-    /// Writes the last change of each key and the progress in one transaction.
+    /// Writes the last change of each key, the reported changes and the progress in one transaction.
+    ///
+    /// A reported change is compared with the row as the records below `changesReportedFrom` left it, because another
+    /// process has acted on those.
+    ///
+    /// - Parameter report: Reports the changed rows that matter, and returns them.
     private func write(
         _ changes: borrowing RowBatch, applied progress: AppliedProgress,
-        reporting report: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> Void
+        reporting report: ([ChangedRow], borrowing ReadSnapshot) throws(StoreError) -> [ChangedRow]
     ) throws(StoreError) {
         let (partition, tables, topicKeys) = (partition, tables, TopicKeyBuilder(names: names))
-        let firstReportedByte = firstReportedByte
+        let (firstReportedByte, committedOffset) = (firstReportedByte, committedOffset)
+        let reportedChanges = ReportedChanges(in: tables)
         try file.write { transaction throws(StoreError) in
             var writer = RowWriter(tables: tables, topicKeys: topicKeys)
-            for index in 0..<changes.count where changes.isLastForKey(at: index) {
-                let isReported = firstReportedByte.map { changes.offset(at: index) >= $0 } ?? false
+            let reportedFrom = firstReportedByte ?? .max
+            for index in 0..<changes.count {
+                let isReported = changes.offset(at: index) >= reportedFrom
+                let isLast =
+                    changes.isLastForKey(at: index)
+                    || isReported != (changes.offset(at: index + 1) >= reportedFrom)
+                guard isLast else { continue }
                 try writer.apply(
                     changes.key(at: index), value: changes.value(at: index), reportsChanges: isReported,
                     in: &transaction)
@@ -194,7 +242,9 @@ package final class Lane {
             try writer.finish(reportsChanges: firstReportedByte != nil, in: &transaction)
             try transaction.setAppliedProgress(
                 progress, ofTopic: partition.topic, partition: partition.partition)
-            try report(writer.changedRows, transaction.snapshot)
+            let reportedRows = try report(writer.changedRows, transaction.snapshot)
+            try reportedChanges.add(reportedRows, at: progress.offset, in: &transaction)
+            try reportedChanges.remove(upTo: committedOffset, in: &transaction)
         }
     }
 

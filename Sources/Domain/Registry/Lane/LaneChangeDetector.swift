@@ -17,24 +17,27 @@ struct LaneChangeDetector: ~Copyable {
         filler = PageFiller(names: names)
     }
 
-    /// Appends the row if its change matters. A row that no longer exists is not reported.
+    /// Appends the row if its change matters. Returns whether it does. A row that no longer exists is not reported.
     mutating func report(
         _ changed: ChangedRow, to changes: inout LaneChanges, snapshot: borrowing ReadSnapshot
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Bool {
         var rowKey = changed.key
         // For an update: the code of the activity's current group.
         var group: [UInt8]?
         if changed.kind == .update {
-            guard let code = try snapshot.value(of: changed.key.span, in: tables.activities) else { return }
+            guard let code = try snapshot.value(of: changed.key.span, in: tables.activities) else {
+                return false
+            }
             group = Array(code)
             TableKey.writeUpdateKey(ofActivity: changed.key.span, group: code, into: &rowKey)
         }
         let table = changed.kind == .start ? tables.starts : tables.updates
-        guard let value = try snapshot.value(of: rowKey.span, in: table) else { return }
+        guard let value = try snapshot.value(of: rowKey.span, in: table) else { return false }
         let kinds = Self.kinds(of: changed, value: value, group: group)
-        if kinds.isEmpty { return }
+        if kinds.isEmpty { return false }
         changes.append(app: try app(of: changed.key.span, snapshot: snapshot), kinds: kinds)
         try appendRow(changed, value: value, group: group, to: &changes.rows, snapshot: snapshot)
+        return true
     }
 
     /// Returns the differences between the current and the previous state of a row. If the previous state is unknown,

@@ -2,7 +2,9 @@ internal import Store
 
 /// The tables of a lane's file. `TableKey` describes their keys.
 struct LaneTables {
-    static let names = ["names", "starts", "updates", "profiles", "activities", "tokens", "groups"]
+    static let names = [
+        "names", "starts", "updates", "profiles", "activities", "tokens", "groups", "reported",
+    ]
 
     /// The numbers of apps and activity types (`NameTable`).
     let names: Table
@@ -18,6 +20,8 @@ struct LaneTables {
     let tokens: Table
     /// The number of rows that each group has in `updates` (`MemberCounts`).
     let groups: Table
+    /// The changes that the lane has reported, until the group has committed them (`ReportedChanges`).
+    let reported: Table
 
     init(_ file: StateFile) {
         names = file.table(named: "names")
@@ -27,9 +31,10 @@ struct LaneTables {
         activities = file.table(named: "activities")
         tokens = file.table(named: "tokens")
         groups = file.table(named: "groups")
+        reported = file.table(named: "reported")
     }
 
-    var all: [Table] { [names, starts, updates, profiles, activities, tokens, groups] }
+    var all: [Table] { [names, starts, updates, profiles, activities, tokens, groups, reported] }
 }
 
 /// The number of rows of a lane.

@@ -11,7 +11,8 @@ struct StalledTransactions {
     static let idCount = 4
     /// The pauses before a partition is written to again, after its first failures in a row.
     static let pausesMilliseconds = [1000, 2000, 5000, 10_000]
-    /// A partition that took records for this long begins with the first pause again.
+    /// A partition that was written to for this long begins with the first pause again. The time for which it took no
+    /// records does not count.
     static let resetAfterMilliseconds = 60_000
 
     struct Stall: Equatable {
@@ -26,7 +27,13 @@ struct StalledTransactions {
 
     private struct Failures {
         var count: Int
-        var lastAt: Instant
+        /// The time from which the partition is written to again. Nil while it takes no records.
+        var recoveredAt: Instant?
+
+        func areOver(at now: Instant) -> Bool {
+            recoveredAt.map { now.milliseconds(since: $0) >= StalledTransactions.resetAfterMilliseconds }
+                ?? false
+        }
     }
 
     /// The number of the id in use.
@@ -40,12 +47,12 @@ struct StalledTransactions {
     mutating func stallCurrentID(undelivered: Set<TopicPartition>, at now: Instant) -> Bool {
         let isUsed = Set(stalls.map(\.id) + [currentID])
         guard let free = (0..<Self.idCount).first(where: { !isUsed.contains($0) }) else { return false }
-        failures = failures.filter { now.milliseconds(since: $0.value.lastAt) < Self.resetAfterMilliseconds }
+        failures = failures.filter { !$0.value.areOver(at: now) }
         var pause = 0
         for partition in undelivered {
             let count = failures[partition]?.count ?? 0
             pause = max(pause, Self.pausesMilliseconds[min(count, Self.pausesMilliseconds.count - 1)])
-            failures[partition] = Failures(count: count + 1, lastAt: now)
+            failures[partition] = Failures(count: count + 1)
         }
         stalls.append(
             Stall(id: currentID, partitions: undelivered, retryAt: now.advanced(byMilliseconds: pause)))
@@ -65,7 +72,12 @@ struct StalledTransactions {
         guard !recovered.isEmpty else { return [] }
         stalls.removeAll { stall in recovered.contains { $0.id == stall.id } }
         partitions = stalls.reduce(into: []) { $0.formUnion($1.partitions) }
-        for stall in recovered { currentID = min(currentID, stall.id) }
+        for stall in recovered {
+            currentID = min(currentID, stall.id)
+            for partition in stall.partitions.subtracting(partitions) {
+                failures[partition]?.recoveredAt = now
+            }
+        }
         return recovered
     }
 }

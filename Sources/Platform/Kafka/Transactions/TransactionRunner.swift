@@ -149,32 +149,38 @@ package final class TransactionRunner {
         while producer.outstandingRecords > 0, deadline.millisecondsLeft > 0, try meanwhile() {
             producer.pollEvents()
         }
+        let offsetsSentAt = Instant.now()
         do throws(TransactionFailure) {
             try producer.sendOffsets(offsets, for: group)
             onStep(.offsetsSent)
             try producer.commit()
             return .committed
         } catch {
-            return outcome(of: error, with: producer)
+            let milliseconds = Instant.now().milliseconds(since: offsetsSentAt)
+            let isLate =
+                error.operation == .sendOffsets && milliseconds > TransactionalProducer.callMillisecondsMax
+            return outcome(of: error, with: producer, isLate: isLate)
         }
     }
 
     /// Ends a failed transaction: sets its id aside if partitions took no records, else aborts it, or drops the producer if
     /// that fails or cannot help. The caller reads the batch again in each case.
+    ///
+    /// - Parameter isLate: Whether the loop has waited so long that it must not wait for an abort too.
     private func outcome(
-        of failure: TransactionFailure, with producer: TransactionalProducer
+        of failure: TransactionFailure, with producer: TransactionalProducer, isLate: Bool = false
     ) -> TransactionOutcome {
         if failure.code.isFencing { producer.countFence() }
         log.warning("a transaction was not committed; its batch is read again", .field("error", failure))
         if failure.isDeliveryFailure, let partitions = setAside(producer) { return .unavailable(partitions) }
-        switch failure.advice {
-        case .abortAndRetry, .abortAndDiscard, .retryCall:
-            do {
-                try producer.abort()
-            } catch {
-                dropProducer()
-            }
-        case .replaceProducer: dropProducer()
+        guard !isLate, failure.advice != .replaceProducer else {
+            dropProducer()
+            return .startOver
+        }
+        do {
+            try producer.abort()
+        } catch {
+            dropProducer()
         }
         return .startOver
     }

@@ -15,6 +15,10 @@ package final class TransactionalProducer {
     /// The limit of one call that a loop waits for, and of all records of a transaction together. It is a ninth of the
     /// usual session, so that the loop keeps its membership.
     package static let callMillisecondsMax = 2000
+    /// The longest wait for a broker's answer to one request. The library waits for the answers to the requests of
+    /// `sendOffsets`, whatever the limit of the call, and looks once a second whether one is late. So a loop waits for less
+    /// than a fifth of the usual session.
+    private static let responseMillisecondsMax = 2500
     /// The limit of an abort. If it takes longer, the producer is replaced, and the new one ends the transaction.
     private static let abortMillisecondsMax = 1000
     /// The time within which the library drops records that are not delivered. It does so without the cluster.
@@ -64,11 +68,10 @@ package final class TransactionalProducer {
         if settings.properties["reconnect.backoff.max.ms"] == nil {
             configuration.set("reconnect.backoff.max.ms", to: "\(Self.reconnectMillisecondsMax)")
         }
-        // The library refuses an answer limit that is longer than the transaction's.
-        if settings.properties["socket.timeout.ms"] == nil,
-            timeoutMilliseconds <= ClientConfiguration.responseMillisecondsMax
-        {
-            configuration.set("socket.timeout.ms", to: "\(max(timeoutMilliseconds - 100, 10))")
+        if settings.properties["socket.timeout.ms"] == nil {
+            // The library refuses an answer limit that is longer than the transaction's.
+            let limit = min(Self.responseMillisecondsMax, max(timeoutMilliseconds - 100, 10))
+            configuration.set("socket.timeout.ms", to: "\(limit)")
         }
         let events = ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name))
         events.impliedAcknowledgements.attach(to: configuration)

@@ -421,7 +421,10 @@ extension ExpanderDecider {
     private func applyCommit(of share: LaneTransaction, topic: ExpanderInputTopic, at now: Instant) {
         let lane = share.lane
         share.worker.table.commit(at: now)
-        if let offset = share.registryOffset { lane.registryCommitted = offset }
+        if let offset = share.registryOffset {
+            lane.registryCommitted = offset
+            registry.noteCommit(ofLane: lane.partition, below: offset)
+        }
         lane.queues[topic].removeFirst(share.takenCount)
         let queue = lane.queues[topic]
         if queue.count < Self.requestsAheadMax / 4, queue.byteCount < Self.bytesAheadMax / 4,

@@ -337,6 +337,11 @@ final class LaneRegistries {
         entry.bufferedCount = 0
     }
 
+    /// Notes that the group has committed everything below an offset.
+    func noteCommit(ofLane partition: Int32, below offset: Int64) {
+        entries[partition]?.lane.noteCommit(below: offset)
+    }
+
     // MARK: Failures
 
     func waitForDiskSpace(after error: StoreError) {

@@ -21,12 +21,8 @@ import Topics
         // The test stops the broker, which it cannot do with a given cluster.
         let broker = try StoppableBroker()
         let stand = try SenderStand(
-            broker.brokers, script: #"{"rules":[{"delay":{"fixedMilliseconds":20}}]}"#)
+            broker.brokers, script: #"{"rules":[{"delay":{"fixedMilliseconds":50}}]}"#)
         let permits = 40
-        let sender = try await RunningSender(on: stand) {
-            $0.limits.permitsMax = permits
-            $0.sessionMilliseconds = 30_000
-        }
         for lane in 0..<Int32(SenderStand.laneCount) {
             for sheet in 0..<4 {
                 let firstPhone = Int(lane) * 10_000 + sheet * 250
@@ -36,6 +32,11 @@ import Topics
             }
         }
         let jobCount = SenderStand.laneCount * 4 * 250
+        // All sheets are written before, so that the broker stops long before the last job is pushed.
+        let sender = try await RunningSender(on: stand) {
+            $0.limits.permitsMax = permits
+            $0.sessionMilliseconds = 30_000
+        }
         try await eventually("some jobs are pushed") { sender.jobCount(.accepted) > 100 }
         broker.stop()
         try await eventually("the permits are used up") {

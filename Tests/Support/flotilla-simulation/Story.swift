@@ -13,9 +13,11 @@ final class Story {
     let world: World
     private let fleet: Fleet
     private let minutes: Int
+    /// Whether the clocks of Kafka's nodes jump by hours.
+    private let brokersClocksJump: Bool
 
-    init(seed: UInt64, minutes: Int, tellsStory: Bool) {
-        self.minutes = minutes
+    init(seed: UInt64, minutes: Int, brokersClocksJump: Bool, tellsStory: Bool) {
+        (self.minutes, self.brokersClocksJump) = (minutes, brokersClocksJump)
         let directory = "/dev/shm/flotilla-simulation-\(getpid())-\(seed)"
         world = World(
             seed: seed, lanes: 2 + Int(seed % 3), directory: directory, tellsStory: tellsStory)
@@ -166,12 +168,12 @@ final class Story {
             world.noteFault(forMilliseconds: milliseconds)
             world.cluster.answersAreLostUntil = world.now.advanced(byMilliseconds: milliseconds)
         case .wrongClockOfNode:
-            let error = clockError()
+            let error = clockError(of: brokersClocksJump ? Self.largeClockErrors : Self.smallClockErrors)
             world.tell("the clock of Kafka's node \(node) is wrong by \(error) ms from now on")
             world.cluster.clockErrors[node] = error
             world.noteFault(forMilliseconds: 1000)
         case .wrongClockOfProcess:
-            let error = clockError()
+            let error = clockError(of: Self.largeClockErrors)
             world.tell("the clock of \(process.name) is wrong by \(error) ms from now on")
             process.clockError = error * 1_000_000
             world.noteFault(forMilliseconds: 1000)
@@ -187,9 +189,10 @@ final class Story {
         }
     }
 
-    /// Returns the error of a wrong clock, in milliseconds. Half of the time a clock is set right.
-    private func clockError() -> Int64 {
-        let errors: [Int64] = [0, 0, 0, 0, 300, -2000, 45_000, -3_600_000, 50_000_000]
-        return errors[world.random.number(below: errors.count)]
-    }
+    /// The errors of wrong clocks, in milliseconds. A clock is often set right. A node's clock that goes back by more
+    /// makes the reports of new tokens look older than those of the tokens before, so the phones miss updates.
+    private static let smallClockErrors: [Int64] = [0, 100, 300, -200]
+    private static let largeClockErrors: [Int64] = [0, 0, 0, 300, -2000, 45_000, -3_600_000, 50_000_000]
+
+    private func clockError(of errors: [Int64]) -> Int64 { errors[world.random.number(below: errors.count)] }
 }

@@ -10,6 +10,7 @@ struct Options {
     /// The time for which further seeds follow, in hours of the machine that simulates.
     var hours = 0
     var minutes = 5
+    var brokersClocksJump = false
     var tellsStory = false
 
     init(_ arguments: [String]) {
@@ -24,6 +25,7 @@ struct Options {
             case "--count": count = number()
             case "--hours": hours = number()
             case "--minutes": minutes = number()
+            case "--clock-jumps": brokersClocksJump = true
             case "--story": tellsStory = true
             case "--logs": SimulatedLog.show()
             default: Options.explain()
@@ -33,7 +35,8 @@ struct Options {
 
     private static func explain() -> Never {
         print(
-            "usage: flotilla-simulation [--seed N] [--count N | --hours N] [--minutes N] [--story] [--logs]")
+            "usage: flotilla-simulation [--seed N] [--count N | --hours N] [--minutes N] [--clock-jumps] [--story] [--logs]"
+        )
         exit(64)
     }
 }
@@ -58,7 +61,9 @@ func secondsOfMachine() -> Int {
 let end = secondsOfMachine() + options.hours * 3600
 var seed = options.firstSeed
 while seed < options.firstSeed + UInt64(options.count) || secondsOfMachine() < end {
-    let story = Story(seed: seed, minutes: options.minutes, tellsStory: options.tellsStory)
+    let story = Story(
+        seed: seed, minutes: options.minutes, brokersClocksJump: options.brokersClocksJump,
+        tellsStory: options.tellsStory)
     do {
         let summary = try story.play()
         print("seed \(seed): \(summary)")

@@ -84,17 +84,17 @@ final class Fleet {
         waitingGroups.insert(group)
         store(send.encoded(), key: send.scopeKey?.bytes ?? [], in: .sends) { [unowned self] time in
             waitingGroups.remove(group)
-            truths[group, default: GroupTruth()].accept(
-                .init(number: number, event: event, acceptedAt: time))
+            truths[group, default: GroupTruth()].accept(number, event, at: time)
             scheduleCheck(of: group, after: time)
         }
     }
 
-    /// Sends what fits the state of a group: a start, some updates, an END.
+    /// Sends what fits the state of a group: a start, some updates, an END, and sometimes another start before the END.
     func playOn(_ group: String) {
         if waitingGroups.contains(group) { return }
         guard truths[group]?.isOpen == true else { return send(.start, to: group) }
-        send(world.random.number(below: 8) == 0 ? .end : .update, to: group)
+        let events: [GroupTruth.Event] = [.end, .start, .update, .update, .update, .update, .update, .update]
+        send(events[world.random.number(below: events.count)], to: group)
     }
 
     /// Ends every group that is open. Without this, the system would end the activities after eight hours.
@@ -280,7 +280,7 @@ final class Fleet {
                 if newest.event != .end, !activity.hasEnded, activity.state < newest.number {
                     throw Violation(description: "\(name) shows \(activity.state) and not \(newest.number)")
                 }
-                if activity.hasEnded, newest.event != .end, truth.newest?.number == newest.number {
+                if activity.hasEnded, truth.isOpen, truth.newest?.generation == activity.generation {
                     throw Violation(description: "\(name) has ended, but its group has not")
                 }
             }

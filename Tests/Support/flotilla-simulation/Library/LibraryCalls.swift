@@ -124,7 +124,11 @@ func poll(_ client: OpaquePointer?, _ milliseconds: Int32) -> UnsafeMutablePoint
     let client = SimulatedClient.from(client)
     if client.isDead { return nil }
     client.membership?.serve()
-    if let error = client.fatalError { return client.message(RD_KAFKA_RESP_ERR__FATAL, text: error.text) }
+    if let error = client.fatalError {
+        if client.isFatalErrorReported { return nil }
+        client.isFatalErrorReported = true
+        return client.message(RD_KAFKA_RESP_ERR__FATAL, text: error.text)
+    }
     if let change = client.membership?.takeChange() {
         let (code, affected) =
             switch change {

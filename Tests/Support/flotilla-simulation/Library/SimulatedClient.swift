@@ -52,6 +52,8 @@ final class SimulatedClient {
     /// The process that made the client. When it dies, its clients do nothing any more.
     let process: SimulatedProcess
     var fatalError: (code: rd_kafka_resp_err_t, text: String)?
+    /// The loop gets a fatal error once.
+    var isFatalErrorReported = false
     /// The handles that received messages point to.
     private var topicHandles: [String: OpaquePointer] = [:]
 

@@ -23,23 +23,16 @@ extension FleetHistory {
     func runTransaction(of lane: Int, isCalm: Bool = false) throws {
         let owner = try owner(of: lane)
         let topic = topics[lane]
-        var plan = LaneOwner.Plan(
+        let plan = LaneOwner.Plan(
             registryUpTo: isCalm
                 ? topic.registry.count
                 : topic.committed.registry
                     + random.number(below: topic.registry.count - topic.committed.registry + 1),
             takesArrivals: chance(50), expansions: random.number(below: 4),
             rowsMax: 1 + random.number(below: 4))
-        if extraEvents.contains(.repeatedReports) {
-            // A lane serves when it has read the records again that its file is ahead.
-            let first = max(plan.registryUpTo, owner.registryRead)
-            plan.registryUpTo = endOfFileCommits(in: lane, from: first)
-        }
-        let read = owner.registryRead
         let outcome = try owner.run(plan, on: topic, now: nowMilliseconds)
         if !isCalm, chance(20) {
             // The transaction fails. The next owner of the lane begins at the committed offsets.
-            if read < plan.registryUpTo { fileCommits[lane].append(read..<plan.registryUpTo) }
             try owner.close()
             owners[lane] = nil
             return
@@ -57,16 +50,6 @@ extension FleetHistory {
         }
         waitingJobs += outcome.jobs
         subscriptions += outcome.subscriptions
-    }
-
-    /// Returns the first offset from the given one on that is inside no commit of a lane's file whose transaction failed. If
-    /// the group committed inside of one, the file could report a token again that was reported twice in that commit.
-    private func endOfFileCommits(in lane: Int, from offset: Int) -> Int {
-        var end = offset
-        while let commit = fileCommits[lane].first(where: { $0.lowerBound < end && end < $0.upperBound }) {
-            end = commit.upperBound
-        }
-        return end
     }
 
     /// Notes the users whose activities were found by sends to named activities that the lane has just read.
@@ -124,23 +107,12 @@ extension FleetHistory {
         }
     }
 
-    /// Checks that no job is written twice. Starts have their own check. Other histories walk pages before they have read
-    /// again what the file is ahead, so a walk and a late token can write the same job.
-    private func checkIsNew(_ job: Job, event: PushEvent) throws {
-        guard extraEvents.contains(.repeatedReports) else { return }
-        let name = JobName(token: job.token, send: job.head.send, version: job.head.version, event: event)
-        if event != .start, !writtenJobs.insert(name).inserted {
-            throw Violation(description: "\(name) was written twice")
-        }
-    }
-
     /// Checks a job. Jobs come in the order in which a lane writes them.
     ///
     /// - Parameter rows: The lane's rows before the transaction.
     func check(_ job: Job, rowsBefore rows: LaneRows) throws {
         let push = Push(job.body)
         let activity = "\(job.installation)/\(job.entry)"
-        try checkIsNew(job, event: push.event)
         switch push.event {
         case .start:
             let generation =
@@ -166,12 +138,4 @@ extension FleetHistory {
             }
         }
     }
-}
-
-/// The identity of a job: what one push tells one activity.
-struct JobName: Hashable {
-    let token: String
-    let send: String
-    let version: Int64
-    let event: PushEvent
 }

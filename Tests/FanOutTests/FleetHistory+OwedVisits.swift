@@ -6,8 +6,8 @@ import RecordFormat
 import Sends
 import Simulation
 
-/// A push that an update with `conflate: false` must make, even if a newer update follows. A phone that removes the
-/// token of the ended activity before ends the debt.
+/// A push that an update with `conflate: false` must make, even if a newer update follows. It is not owed to an activity
+/// that has ended on its phone, or whose token the phone has removed before.
 struct OwedVisit: Hashable {
     let send: String
     let user: String
@@ -49,7 +49,8 @@ extension FleetHistory {
     }
 
     func checkOwedVisits() throws {
-        for visit in owedVisits where !account.isCancelled(visit.send) {
+        let ended = Set(phones.flatMap(\.activities).filter(\.hasEnded).map(\.id))
+        for visit in owedVisits where !account.isCancelled(visit.send) && !ended.contains(visit.activity) {
             let truth = account.truth(visit.group, visit.user, activity: visit.activity)
             if let truth, truth.endCount == visit.endCount {
                 throw Violation(description: "\(visit.send) did not reach \(visit.activity) of \(visit.user)")

@@ -45,10 +45,6 @@ final class FleetHistory {
     var updates: [String: [(version: Int64, timestamp: Int64)]] = [:]
     /// The highest timestamp of an END that each activity got.
     var endTimestamps: [String: Int64] = [:]
-    /// The jobs that were written, except starts.
-    var writtenJobs: Set<JobName> = []
-    /// The registry offsets of the commits of each lane's files whose transactions failed.
-    var fileCommits: [[Range<Int>]] = []
     /// The number of completion reports per send and lane.
     var completionReports: [String: Int] = [:]
     /// The visits that updates with `conflate: false` owe to members, until they have made them.
@@ -74,7 +70,6 @@ final class FleetHistory {
         planner = Planner(lanes: lanes) { _, recipient in recipient.text.utf8.count % lanes }
         topics = Array(repeating: VirtualLane(), count: lanes)
         owners = Array(repeating: nil, count: lanes)
-        fileCommits = Array(repeating: [], count: lanes)
         phones = []
         for (user, phone) in [("a", "p1"), ("a", "p2"), ("bb", "p3"), ("cc", "p4"), ("ddd", "p5")] {
             phones.append(Phone(user: user, installation: phone))

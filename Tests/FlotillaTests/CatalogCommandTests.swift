@@ -104,9 +104,10 @@ struct CatalogCommandTests {
         let json = try await installation.flotilla(
             "report", "--json",
             #"{"app":"shop","environment":"production","installationId":"phone-1","kind":"heartbeat"}"#)
+        // Ingest adds a claim of the token, with another key.
         let stored = try await kcat("reports").split(separator: "\n").map {
             $0.split(separator: " ", maxSplits: 2)
-        }
+        }.filter { !$0[1].contains("/t:") }
         #expect(stored.map { $0[1] } == ["shop/i:phone-1", "shop/i:phone-1"])
         // The keys of an installation that runs on this machine are found, so the token is sealed.
         #expect(stored[0][2].contains(#""tags":["vip","home"],"eventTime":5,"sequence":0}"#))

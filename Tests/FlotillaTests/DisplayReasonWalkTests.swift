@@ -114,12 +114,12 @@ struct DisplayReasonWalkTests {
             #expect(status == 202, "\(body)")
         }
         try await send(
-            #""event":"start","groupId":"walk","attributesType":"MatchAttributes","audience":{"users":["user-0"]},"attributes":{},"contentState":{"status":"on"},"alert":{"title":"A match"}"#
+            #""event":"start","groupId":"walk","attributesType":"MatchAttributes","audience":{"users":["user-0"]},"attributes":{"home":"Larks","away":"Terns"},"contentState":{"home":1,"away":0},"alert":{"title":"A match"}"#
         )
         let (status, body) = try await call(
             "POST", "\(control)/v1/wait",
             body:
-                #"{"phone":"phone-0","group":"walk","pointer":"/status","equals":"on","milliseconds":60000}"#)
+                #"{"phone":"phone-0","group":"walk","pointer":"/home","equals":1,"milliseconds":60000}"#)
         #expect(status == 200, "\(body)")
         try await eventually("the phone shows the newest version") {
             try await reason(of: "phone-0", inGroup: "walk")?.hasPrefix("shows_newest: it shows version")
@@ -127,7 +127,7 @@ struct DisplayReasonWalkTests {
         }
         let dismissal = Int(Date().timeIntervalSince1970) + 2
         try await send(
-            #""event":"end","groupId":"walk","contentState":{"status":"off"},"dismissalDate":\#(dismissal)"#)
+            #""event":"end","groupId":"walk","contentState":{"home":2,"away":0},"dismissalDate":\#(dismissal)"#)
         try await eventually("the activity ended, and left the screen") {
             let reason = try await reason(of: "phone-0", inGroup: "walk") ?? ""
             #expect(!reason.hasPrefix("dismissed:"), "\(reason)")

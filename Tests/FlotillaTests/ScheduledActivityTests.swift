@@ -59,7 +59,7 @@ struct ScheduledActivityTests {
         try await curl(
             "POST", control + "/v1/wait",
             body:
-                #"{"phone":"phone-0","group":"chest_timer","pointer":"/status","equals":"\#(status)","milliseconds":\#(milliseconds)}"#
+                #"{"phone":"phone-0","group":"chest_timer","pointer":"/phase","equals":"\#(status)","milliseconds":\#(milliseconds)}"#
         ).status == 200
     }
 
@@ -71,7 +71,7 @@ struct ScheduledActivityTests {
             "POST", "/v1/schedules",
             body: #"""
                 {"user":"user-0","activity":"\#(activity)","name":"chest","offset":\#(offset),
-                 "customData":{"remaining":0,"status":"\#(status)"},"systemData":{"event":"update"}}
+                 "customData":{"home":0,"away":0,"phase":"\#(status)"},"systemData":{"event":"update"}}
                 """#)
     }
 
@@ -85,7 +85,7 @@ struct ScheduledActivityTests {
             "POST", "/v1/sends",
             body: #"""
                 {"event":"start","groupId":"chest_timer","private":true,"attributesType":"MatchAttributes",
-                 "audience":{"users":["user-0"]},"attributes":{},"contentState":{"remaining":60,"status":"locked"},
+                 "audience":{"users":["user-0"]},"attributes":{"home":"Larks","away":"Terns"},"contentState":{"home":0,"away":0,"phase":"locked"},
                  "alert":{"title":"A chest"}}
                 """#)
         #expect(start.status == 202, "\(start.body)")
@@ -128,7 +128,7 @@ struct ScheduledActivityTests {
         try await eventually("a send to the activity of ann only") {
             let scheduled = try await call(
                 "POST", "/v1/schedules",
-                body: #"{"user":"ann","activity":"quest","offset":0,"customData":{"status":"ready"}}"#)
+                body: #"{"user":"ann","activity":"quest","offset":0,"customData":{"home":1,"away":0}}"#)
             #expect(scheduled.status == 200, "\(scheduled.body)")
             let id = try scheduled.member("sendId")
             var sent = try await call("GET", "/v1/sends/\(id)")
@@ -193,7 +193,7 @@ struct ScheduledActivityTests {
             return Answer(
                 status: try await process.exitStatus(), output: process.output, errors: process.errors)
         }
-        let body = #"{"event":"update","groupId":"m1","contentState":{"score":1}}"#
+        let body = #"{"event":"update","groupId":"m1","contentState":{"home":1,"away":0}}"#
         let sent = try await flotilla("send", body, "--app", "demo", "--in", "600")
         #expect(sent.status == 0 && sent.output.hasPrefix("accepted as t-"), "\(sent)")
         let listed = try await flotilla("schedules", "--app", "demo", "--group", "m1")

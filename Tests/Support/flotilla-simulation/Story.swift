@@ -69,16 +69,17 @@ final class Story {
         world.isIdle = true
         try world.run(forMilliseconds: days * 86_400_000)
         world.isIdle = false
-        for process in stopped { try start(process.name, process.stage, clockError: process.clockError) }
+        // The clocks are right again. A process that starts with a clock that is far behind merges no reports for a minute,
+        // until their stamps have proven the cluster's time.
+        for process in stopped { try start(process.name, process.stage) }
         world.noteFault(forMilliseconds: 5000)
         try world.run(forMilliseconds: Self.settleMilliseconds)
     }
 
     private var isOver = true
 
-    private func start(_ name: String, _ stage: SimulatedStage, clockError: Int64 = 0) throws {
+    private func start(_ name: String, _ stage: SimulatedStage) throws {
         let process = SimulatedProcess(name, running: stage, in: world)
-        process.clockError = clockError
         world.processes.append(process)
         try process.start(Fleet.app)
     }
@@ -185,7 +186,8 @@ final class Story {
         world.noteFault(forMilliseconds: pause)
         process.kill()
         world.schedule(inMilliseconds: pause) { [unowned self] in
-            try start(process.name, process.stage, clockError: process.clockError)
+            // Its clock is right again, as after the idle days.
+            try start(process.name, process.stage)
         }
     }
 

@@ -53,7 +53,7 @@ extension Expander {
         {
             // Only the first activity that reports is surely the started one.
             if start.report == .awaited || !mayHaveEarlierActivities(endedAt: newest.endVersion) { return }
-            return try send(newest, to: scopes, of: recipient, onInstallationOf: row, in: group, app)
+            return try send(newest, of: recipient, onInstallationOf: row, in: group, app)
         }
         let timestamp = timestamp(of: newest, in: scopes, activity)
         output.add(
@@ -64,7 +64,7 @@ extension Expander {
     /// Sends the newest state to all activities of a group on one installation. One of them may be from before an END of
     /// the group, and reports show no difference.
     private mutating func send(
-        _ newest: NewestState, to scopes: ActivityScopes, of recipient: Recipient,
+        _ newest: NewestState, of recipient: Recipient,
         onInstallationOf row: borrowing TokenPageRow, in group: CachedGroup, _ app: App
     ) throws(StoreError) {
         var selection = TokenSelection(
@@ -80,7 +80,14 @@ extension Expander {
                 guard try group.text.isGroup(of: page[index], joined: joined(page[index], app: group.app)),
                     let activity = page[index].activity
                 else { continue }
-                let timestamp = timestamp(of: newest, in: scopes, activity)
+                // An activity with a newer state of its own, such as an END by its id, got that state with its token.
+                var others = try self.scopes(of: activity, in: group, recipient)
+                let alone = ScopeKey(app: group.app, activity: activity)
+                if let scope = try table.scope(for: alone.bytes) { others.add(scope, under: alone) }
+                guard NewestState(others, for: .lateToken)?.state.version == newest.state.version else {
+                    continue
+                }
+                let timestamp = timestamp(of: newest, in: others, activity)
                 output.add(
                     page[index], type: page[index].attributesType,
                     as: variant(of: newest, timestamp: timestamp, app), lane: lane, isUrgent: false)

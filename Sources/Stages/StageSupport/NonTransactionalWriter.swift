@@ -20,6 +20,9 @@ package final class NonTransactionalWriter {
     private static let queueRecordsMax = 20_000
     private static let queueKibibytesMax = 16_384
 
+    /// The time after the last record or query at which the client is closed. A client costs three threads.
+    private static let idleMillisecondsMax = 60_000
+
     /// The pause before a record is sent again to a full queue.
     private static let queueWaitMilliseconds: Int32 = 10
 
@@ -29,8 +32,9 @@ package final class NonTransactionalWriter {
     private let log: Log
     private let metrics: Metrics
     let deadLettersTopic: String
-    /// Nil until the first record or query. Most stages never send any, and a client costs three threads.
+    /// Nil until the first record or query, and after a while without any. Most stages never send any.
     private var producer: Producer?
+    private var lastUsedAt = Instant(nanoseconds: 0)
     private var topics: [String: Topic] = [:]
     /// The memory for deliveries that are being handled.
     private var deliveries: [Delivery] = []
@@ -58,6 +62,7 @@ package final class NonTransactionalWriter {
     package var hasFatalError: Bool { producer?.fatalError != nil }
 
     private func makeOrReuseProducer() throws -> Producer {
+        lastUsedAt = .now()
         if let producer { return producer }
         let newProducer = try Producer(
             settings: kafka, options: options, name: name, log: log, metrics: metrics)
@@ -166,6 +171,15 @@ package final class NonTransactionalWriter {
         return unacknowledgedCount > 0 ? .late(unacknowledgedCount) : nil
     }
 
-    /// Lets the client report errors and statistics while nothing is sent.
-    package func poll() { collectDeliveries(waitMilliseconds: 0) }
+    /// Lets the client report errors and statistics while nothing is sent. Closes a client that has had no work for a
+    /// while.
+    package func poll() {
+        collectDeliveries(waitMilliseconds: 0)
+        guard let producer, unacknowledgedCount == 0,
+            Instant.now().milliseconds(since: lastUsedAt) > Self.idleMillisecondsMax
+        else { return }
+        producer.abandon()
+        self.producer = nil
+        topics.removeAll()
+    }
 }

@@ -127,7 +127,8 @@ struct DisplayReasonWalkTests {
         }
         let dismissal = Int(Date().timeIntervalSince1970) + 2
         try await send(
-            #""event":"end","groupId":"walk","contentState":{"home":2,"away":0},"dismissalDate":\#(dismissal)"#)
+            #""event":"end","groupId":"walk","contentState":{"home":2,"away":0},"dismissalDate":\#(dismissal)"#
+        )
         try await eventually("the activity ended, and left the screen") {
             let reason = try await reason(of: "phone-0", inGroup: "walk") ?? ""
             #expect(!reason.hasPrefix("dismissed:"), "\(reason)")

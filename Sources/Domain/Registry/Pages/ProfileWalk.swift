@@ -9,8 +9,8 @@ struct ProfileWalk: ~Copyable, ~Escapable {
     private let program: SegmentProgram?
     private var cursor: RowCursor
     private var keys: ProfileKeys
-    /// A copy of the profile that a backend set for the current user, because the cursor moves on from it. Empty if
-    /// there is none.
+    /// A copy of the profile that a backend set for the current user, because the cursor moves on from it. Empty
+    /// without one.
     private var userProfile: [UInt8] = []
 
     /// - Parameter lower: The key at which the walk through tokens begins, from the recipient on.

@@ -16,7 +16,7 @@ package final class TransactionalProducer {
     /// usual session, so that the loop keeps its membership.
     package static let callMillisecondsMax = 2000
     /// The longest wait for a broker's answer to one request. The library waits for the answers to the requests of
-    /// `sendOffsets`, whatever the limit of the call, and looks once a second whether one is late. So a loop waits for less
+    /// `sendOffsets` even beyond the limit of the call, and looks once a second whether one is late. So a loop waits for less
     /// than a fifth of the usual session.
     private static let responseMillisecondsMax = 2500
     /// The limit of an abort. If it takes longer, the producer is replaced, and the new one ends the transaction.

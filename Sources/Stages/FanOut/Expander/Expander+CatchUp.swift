@@ -37,8 +37,7 @@ extension Expander {
         let start = try noteReport(
             of: row, of: recipient, as: group.map { .group($0.text) } ?? .activity(activity),
             generation: scopes.generation, endedAt: scopes.endVersion, app: id)
-        let alone = ScopeKey(app: id, activity: activity)
-        if let scope = try table.scope(for: alone.bytes) { scopes.add(scope, under: alone) }
+        try addScope(ofActivityAlone: activity, app: id, to: &scopes)
         guard let newest = NewestState(scopes, for: event), isWanted(until: newest.state.deadline) else {
             return
         }
@@ -80,14 +79,13 @@ extension Expander {
                 guard try group.text.isGroup(of: page[index], joined: joined(page[index], app: group.app)),
                     let activity = page[index].activity
                 else { continue }
-                // An activity with a newer state of its own, such as an END by its id, got that state with its token.
-                var others = try self.scopes(of: activity, in: group, recipient)
-                let alone = ScopeKey(app: group.app, activity: activity)
-                if let scope = try table.scope(for: alone.bytes) { others.add(scope, under: alone) }
-                guard NewestState(others, for: .lateToken)?.state.version == newest.state.version else {
+                // Another activity can have a newer state, such as an END by its id. It got that state with its token.
+                var scopes = try scopes(of: activity, in: group, recipient)
+                try addScope(ofActivityAlone: activity, app: group.app, to: &scopes)
+                guard NewestState(scopes, for: .lateToken)?.state.version == newest.state.version else {
                     continue
                 }
-                let timestamp = timestamp(of: newest, in: others, activity)
+                let timestamp = timestamp(of: newest, in: scopes, activity)
                 output.add(
                     page[index], type: page[index].attributesType,
                     as: variant(of: newest, timestamp: timestamp, app), lane: lane, isUrgent: false)
@@ -124,6 +122,14 @@ extension Expander {
             scopes.add(kept, under: own)
         }
         return scopes
+    }
+
+    /// Adds the scope that an activity has without a group.
+    private func addScope(
+        ofActivityAlone activity: String, app: String, to scopes: inout ActivityScopes
+    ) throws(StoreError) {
+        let key = ScopeKey(app: app, activity: activity)
+        if let scope = try table.scope(for: key.bytes) { scopes.add(scope, under: key) }
     }
 
     // MARK: Activities of earlier generations

@@ -35,7 +35,7 @@ enum SendResponse {
     ///
     /// - Parameters:
     ///   - verdict: The planner's verdict, if the request waited for it.
-    ///   - writeTimer: Writes what is known of the timer, if the send is for later.
+    ///   - writeTimer: Writes the facts about the timer, if the send is for later.
     static func accepted(
         _ send: Send, validated: SendValidator.ValidatedSend, verdict: GatewayReply.PlannedVerdict? = nil,
         writeTimer: (inout JSONWriter) -> Void = { _ in }

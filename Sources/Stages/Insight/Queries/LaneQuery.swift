@@ -22,7 +22,7 @@ struct LaneQuery: JSONRecord, Hashable {
         case failures
         /// The periods of the app's series with the resolution in `code`.
         case series
-        /// The samples of the freshness of phones. Each process answers for itself, whatever lanes it has.
+        /// The samples of the freshness of phones. Each process answers from its own samples, not from its lanes.
         case freshness
         /// Groups by their newest send.
         case groupList

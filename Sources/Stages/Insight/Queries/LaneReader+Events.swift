@@ -13,7 +13,7 @@ extension LaneReader {
         result.cuts = list.cuts
     }
 
-    /// Counts events by hour. Counts by user leave out what was erased.
+    /// Counts events by hour. Counts by user leave out erased events.
     func countEvents(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         let reader = try eventReader(of: lane)
         let list: EventReader.CountList

@@ -1,4 +1,4 @@
-/// What a file of insight did with a record. The metrics count records by it.
+/// The result of a record in a file of insight. The metrics count records by it.
 enum RecordOutcome: String, Sendable {
     /// The record is in the rows or the counts.
     case entered

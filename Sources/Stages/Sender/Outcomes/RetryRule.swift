@@ -22,7 +22,7 @@ enum RetryDecision: Sendable, Hashable {
 struct PushHistory: Sendable, Hashable {
     /// Number of pushes that count as tries, including this one.
     var tries: Int
-    /// Those of them in this process.
+    /// Number of these pushes in this process.
     var triesHere = 0
     /// Number of pauses after which the job was pushed again in this process.
     var pausesHere = 0

@@ -82,7 +82,7 @@ extension DeliveryPlan {
         }
     }
 
-    /// Dispatches the next requeued line that is not stuck. Returns false if there is none.
+    /// Dispatches the next requeued line that is not stuck. Returns whether it found one.
     private mutating func dispatchRequeuedLine(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {

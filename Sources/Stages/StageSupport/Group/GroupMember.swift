@@ -149,7 +149,7 @@ package final class GroupMember<Part: AssignedPartition> {
     }
 
     /// Commits the ends of quiet partitions, so that the group's offsets do not expire, and leaves the group. Nothing
-    /// else has to be committed: the next owner reads again what is not.
+    /// else has to be committed, because the next owner reads the rest again.
     package func leave() throws {
         if !isStartingOver { try commitEnds() }
         assignedPartitions.removeAll()

@@ -213,7 +213,7 @@ final class Fleet {
     private func receive(_ push: ReceivedPush, token: String) throws {
         pushCount += 1
         guard let index = phoneOfToken[token] else {
-            throw Violation(description: "a push to a token that nobody has")
+            throw Violation(description: "a push to an unknown token")
         }
         if push.event == "start" { return try receiveStart(push, onPhone: index, token: token) }
         guard let number = phones[index].activities.firstIndex(where: { $0.token == token }) else { return }
@@ -232,7 +232,7 @@ final class Fleet {
                 self.truths[group]?.sends.contains { $0.number == state } == true
                     ? (group, self.truths[group]?.generation(ofState: state) ?? 0) : nil
             }).first
-        else { throw Violation(description: "a start with a state that nobody sent") }
+        else { throw Violation(description: "a start with a state of no send") }
         let name = "\(group) of generation \(generation)"
         phones[index].startCounts[name, default: 0] += 1
         if phones[index].startCounts[name] != 1 {

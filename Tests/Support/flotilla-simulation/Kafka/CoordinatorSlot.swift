@@ -164,7 +164,7 @@ final class CoordinatorSlot {
 
     // MARK: Markers
 
-    /// Writes the markers of a transaction to its partitions and groups. What is not available now is tried again later.
+    /// Writes the markers of a transaction to its partitions and groups. A partition that is not available now is tried again later.
     private func writeMarkers(_ decision: TransactionMarkers, id: MarkersID) {
         var remaining = RemainingMarkers()
         for partition in decision.partitions {

@@ -62,7 +62,7 @@ final class GroupMembership {
 
     // MARK: The library's thread
 
-    /// Does what is due. The client's own thread does it in the library, so it does not depend on the loop.
+    /// Performs the due work. The client's own thread does it in the library, so it does not depend on the loop.
     func serve() {
         if client.isDead || topics.isEmpty { return }
         let now = client.cluster.now

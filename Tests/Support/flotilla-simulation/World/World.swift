@@ -43,7 +43,7 @@ final class World {
     var processes: [SimulatedProcess] = []
     /// The times in which something was wrong, until the fleet has had time to recover.
     private(set) var faults: [ClosedRange<Instant>] = []
-    /// Whether nobody sends and reports for a long time. Then the loops run less often.
+    /// Whether no send and no report comes for a long time. Then the loops run less often.
     var isIdle = false
     private(set) var story: [String] = []
     let tellsStory: Bool

@@ -14,6 +14,24 @@
         }
     }
 
+    /// Returns the eight digits of four bytes, computed in one register.
+    ///
+    /// - Parameter word: the four bytes, as they are in memory.
+    /// - Returns: the digits in ASCII, in the order in which they belong into memory.
+    @inlinable
+    package static func digits(of word: UInt32, isUpper: Bool = false) -> UInt64 {
+        // Spread the four bytes, one to each two bytes, and then one nibble to each byte.
+        var spread = UInt64(UInt32(littleEndian: word))
+        spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+        spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+        let nibbles = (spread >> 4 & 0x000F_000F_000F_000F) | (spread & 0x000F_000F_000F_000F) << 8
+        // Six carries into the next bit if the nibble is ten or more, which needs a letter.
+        let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        // The distance from the character behind "9" to "A" or "a".
+        let letterDistance: UInt64 = isUpper ? 0x07 : 0x27
+        return (nibbles &+ 0x3030_3030_3030_3030 &+ letters &* letterDistance).littleEndian
+    }
+
     @inlinable
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var out: [UInt8] = []

@@ -1,3 +1,5 @@
+internal import Identifiers
+
 /// A reused buffer for the two header values that differ between the pushes of a send: `apns-id`, and `:path`
 /// (`/3/device/<token in hexadecimal digits>`). The HTTP/2 session copies both when it takes the request, so the next
 /// push may overwrite them. A path is written for every push, eight digits at a time.
@@ -55,16 +57,13 @@
     ) {
         var index = 0
         while index + 4 <= token.count {
-            // `HexWord` has the first digit in the highest byte, so both words are in big-endian order.
-            let word = unsafe UInt32(bigEndian: token.loadUnaligned(fromByteOffset: index, as: UInt32.self))
-            unsafe out.storeBytes(
-                of: HexWord.digits(word).bigEndian, toByteOffset: start + 2 * index, as: UInt64.self)
+            let word = unsafe token.loadUnaligned(fromByteOffset: index, as: UInt32.self)
+            unsafe out.storeBytes(of: Hex.digits(of: word), toByteOffset: start + 2 * index, as: UInt64.self)
             index += 4
         }
         while index < token.count {
-            // The two lowest digits of a word are those of its lowest byte.
-            let pair = unsafe UInt16(truncatingIfNeeded: HexWord.digits(UInt32(token[index])))
-            unsafe out.storeBytes(of: pair.bigEndian, toByteOffset: start + 2 * index, as: UInt16.self)
+            unsafe out[start + 2 * index] = Hex.digit(for: token[index] >> 4)
+            unsafe out[start + 2 * index + 1] = Hex.digit(for: token[index] & 15)
             index += 1
         }
     }

@@ -12,30 +12,15 @@ enum HexPairs {
                 for offset in stride(from: 0, to: wordsEnd, by: 4) {
                     let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
                     unsafe out.storeBytes(
-                        of: digits(of: word, isUpper: false), toByteOffset: 2 * offset, as: UInt64.self)
+                        of: Hex.digits(of: word), toByteOffset: 2 * offset, as: UInt64.self)
                 }
                 for offset in wordsEnd..<bytes.count {
-                    let pair = unsafe digits(of: UInt32(bytes[offset]), isUpper: false)
+                    let pair = unsafe Hex.digits(of: UInt32(bytes[offset]).littleEndian).littleEndian
                     unsafe out.storeBytes(
                         of: UInt16(truncatingIfNeeded: pair), toByteOffset: 2 * offset, as: UInt16.self)
                 }
             }
         }
-    }
-
-    /// Returns the eight digits of four bytes, computed in one register. The first byte and its first digit
-    /// are the lowest.
-    static func digits(of word: UInt32, isUpper: Bool) -> UInt64 {
-        // Spread the four bytes, one to each two bytes, and then one nibble to each byte.
-        var spread = UInt64(UInt32(littleEndian: word))
-        spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
-        spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
-        let nibbles = (spread >> 4 & 0x000F_000F_000F_000F) | (spread & 0x000F_000F_000F_000F) << 8
-        // Six carries into the next bit if the nibble is ten or more, which needs a letter.
-        let letters = (nibbles + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        // The distance from the character behind "9" to "A" or "a".
-        let letterDistance: UInt64 = isUpper ? 0x07 : 0x27
-        return (nibbles + 0x3030_3030_3030_3030 + letters * letterDistance).littleEndian
     }
 
     /// Appends the bytes that the digits stand for. Returns false for invalid or unpaired digits, and with

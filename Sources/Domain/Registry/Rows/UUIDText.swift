@@ -1,3 +1,5 @@
+internal import Identifiers
+
 /// The text form of a UUID, as iOS writes it: 36 characters with dashes, and letters of one case.
 enum UUIDText {
     /// The number of characters, including the dashes.
@@ -50,7 +52,7 @@ enum UUIDText {
             unsafe bytes.withUnsafeBytes { bytes in
                 func eightDigits(at offset: Int) -> UInt64 {
                     let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
-                    return UInt64(littleEndian: HexPairs.digits(of: word, isUpper: isUpper))
+                    return UInt64(littleEndian: Hex.digits(of: word, isUpper: isUpper))
                 }
                 /// Writes the lowest four of the digits.
                 func putFour(_ digits: UInt64, at offset: Int) {

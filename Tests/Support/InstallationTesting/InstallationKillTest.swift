@@ -1,5 +1,6 @@
 internal import Foundation
 internal import IngestTesting
+internal import Kafka
 internal import ProcessTesting
 internal import SenderTesting
 internal import Simulation
@@ -22,7 +23,7 @@ package final class InstallationKillTest {
         package var faultIntervalMilliseconds = 1_500
         /// The duration of a freeze. It is longer than a Kafka session, so that the frozen process wakes as a
         /// zombie.
-        package var frozenMilliseconds = 13_000
+        package var frozenMilliseconds = ConsumerOptions.sessionMillisecondsDefault + 3_000
         /// The duration of a wrong clock, and of the time in which APNs rejects all pushes.
         package var wrongClockMilliseconds = 5_000
         /// The number of faults, chosen by the seed, or nil for all of them.

@@ -16,25 +16,28 @@ import Topics
 final class PlannerStage: Sendable {
     let service: FanOutService
     private let environment: StageEnvironment
-    let metrics = Metrics()
+    let metrics: Metrics
     private let failures = TracedLock<[String]>([])
 
     /// - Parameters:
     ///   - directory: The directory for its state.
     ///   - stoppedStage: A stage whose slot and state the new one takes over.
+    ///   - metrics: The metrics of the stage, for an `onStep` that reads them.
     convenience init(
         _ bed: TestBed, directory: String, after stoppedStage: PlannerStage? = nil,
-        _ change: (inout FanOutSettings) -> Void = { _ in },
+        _ change: (inout FanOutSettings) -> Void = { _ in }, metrics: Metrics = Metrics(),
         onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
     ) async throws {
         try await self.init(
-            in: stoppedStage?.environment ?? bed.environment(under: directory), change, onStep: onStep)
+            in: stoppedStage?.environment ?? bed.environment(under: directory), change, metrics: metrics,
+            onStep: onStep)
     }
 
     init(
         in environment: StageEnvironment, _ change: (inout FanOutSettings) -> Void = { _ in },
-        onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
+        metrics: Metrics = Metrics(), onStep: @escaping @Sendable (PlannerStep) -> Void = { _ in }
     ) async throws {
+        self.metrics = metrics
         var settings = FanOutSettings()
         settings.sessionMilliseconds = 6000
         change(&settings)
@@ -60,7 +63,9 @@ final class PlannerStage: Sendable {
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
 
     /// Returns the value of a metric by name and labels, as Prometheus reads it, or 0 if it does not exist.
-    func metric(_ name: String) -> Double {
+    func metric(_ name: String) -> Double { Self.value(of: name, in: metrics) }
+
+    static func value(of name: String, in metrics: Metrics) -> Double {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
     }

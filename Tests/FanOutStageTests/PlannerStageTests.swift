@@ -227,27 +227,34 @@ import Topics
         sender.send(large)
         for number in 0..<3 { sender.send(makeSend(.update, id: "small\(number)", state: number)) }
         #expect(sender.finish())
-        // Every transaction fails until the send is set aside. It comes first, so each of them takes it.
-        let running = TracedLock<PlannerStage?>(nil)
+        // Every transaction fails until the send is set aside. It comes first, so each of them takes it. Two more fail
+        // after that, and the send is read and set aside again.
+        let metrics = Metrics()
+        let transactionsAfterLetter = TracedLock(0)
         let stage = try await PlannerStage(
-            bed, directory: directory.path, { $0.loneSendTriesMax = 2 },
+            bed, directory: directory.path, { $0.loneSendTriesMax = 2 }, metrics: metrics,
             onStep: { step in
-                let deadLetters = running.withLock {
-                    $0?.metric(
-                        "flotilla_fan_out_dead_letters_total{loop=\"planner\",code=\"never_committed\"}")
-                }
-                guard step == .progressSent, deadLetters ?? 0 == 0 else { return }
+                guard step == .progressSent else { return }
+                let letterCount = PlannerStage.value(
+                    of: "flotilla_fan_out_dead_letters_total{loop=\"planner\",code=\"never_committed\"}",
+                    in: metrics)
+                let mustRefuse =
+                    letterCount == 0
+                    || transactionsAfterLetter.withLock { count in
+                        count += 1
+                        return count <= 2
+                    }
+                guard mustRefuse else { return }
                 // Takes over the stage's transactional id, so that its transaction is refused.
                 let other = try? TransactionalProducer(
                     settings: settings, transactionalID: identity, name: "other", log: .silent,
                     metrics: Metrics())
                 try? other?.initialize()
             })
-        running.withLock { $0 = stage }
         try await eventually("all sends are handled") { stage.handledCount == 4 || stage.failure != nil }
         #expect(stage.failure == nil)
-        running.withLock { $0 = nil }
         await stage.stop()
+        #expect(transactionsAfterLetter.withLock { $0 } > 2)
         let letters = try TopicContent(of: .deadLetters, in: bed).records
         #expect(letters.compactMap { $0.headers["flotilla-dead-code"] } == ["never_committed"])
         #expect(letters.first?.value == large.encoded())

@@ -292,6 +292,21 @@ func `a send to one user or activity is marked, so that its jobs go first`(
     }
 }
 
+/// Until the stage knows which clock is wrong, it takes the lower time for decisions.
+@Test func `a clock of the stage that is two days behind makes no deadline too early`() throws {
+    var rows = Rows()
+    _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+    for (seconds, event) in [(3, PushEvent.update), (9, .end)] {
+        let plan = try planner.plan(
+            .send(makeSend(event)), stamp: (dawn + Int64(seconds) - 172_800) * 1000,
+            unboundedStamp: (dawn + Int64(seconds)) * 1000, app: shop, in: &rows)
+        let expansion = try #require(plan.expansions.first).expansion
+        #expect(expansion.deadline == dawn + Int64(seconds) + 8 * 3600)
+        #expect(expansion.expiration == expansion.deadline)
+        #expect(rows.rows[match]?.newestState?.deadline == expansion.deadline)
+    }
+}
+
 @Test func `an END shortly before the group's end date has the full deadline`() throws {
     var rows = Rows()
     var start = makeSend(.start, to: .everyone)

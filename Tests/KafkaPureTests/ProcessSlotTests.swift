@@ -36,12 +36,14 @@ import Testing
     #expect(second.number == 1)
 }
 
-@Test(.timeLimit(.minutes(1))) func `a slot that is a link to a missing directory is an error`() throws {
+@Test func `a slot that is a link to a missing directory is an error`() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/slot-0"
     #expect(symlink(directory.path + "/missing", path) == 0)
-    #expect(throws: SlotError.systemCallFailed(verb: "open", path: path, code: ENOENT)) {
-        try ProcessSlot.acquire(under: directory.path)
+    await #expect(throws: SlotError.systemCallFailed(verb: "open", path: path, code: ENOENT)) {
+        try await promptResult("the attempts to open the slot end") { [path = directory.path] in
+            try ProcessSlot.acquire(under: path)
+        }
     }
 }
 

@@ -140,12 +140,6 @@ import Testing
         #expect(isBlocked == true)
     }
 
-    private final class SharedCount: Sendable {
-        private let count = Mutex(0)
-        func increment() { count.withLock { $0 += 1 } }
-        var value: Int { count.withLock { $0 } }
-    }
-
     private final class SelfSchedulingTimer: @unchecked Sendable {
         private let loop: EventLoop
         private var timer: LoopTimer?

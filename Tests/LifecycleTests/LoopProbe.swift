@@ -15,6 +15,13 @@ final class RunningLoop: Sendable {
     deinit { loop.stop() }
 }
 
+/// A count that several threads use.
+final class SharedCount: Sendable {
+    private let count = Mutex(0)
+    func increment() { count.withLock { $0 += 1 } }
+    var value: Int { count.withLock { $0 } }
+}
+
 /// Waits until another thread makes the fact true. Returns false if that takes too long.
 func eventually(within milliseconds: Int = 5_000, _ fact: () -> Bool) -> Bool {
     let deadline = Instant.now().advanced(byMilliseconds: milliseconds)

@@ -6,11 +6,14 @@ import Testing
 /// Random histories of senders, checked after every step (`SenderSimulation`). `deploy/test` runs more of them on a
 /// release build (`flotilla-bench sender-histories`). The seed alone repeats a failed history: `TEST_SEED=7`.
 @Suite struct SenderSimulationTests {
-    private func checkHistories(count: Int, mayDie: Bool, usesRealPools: Bool = false) {
+    private func checkHistories(
+        count: Int, kind: SenderHistory.Kind = .mixed, mayDie: Bool, usesRealPools: Bool = false
+    ) {
         var seeds = SystemRandomNumberGenerator()
         for _ in 0..<count {
             let seed = testSeed ?? seeds.next()
-            let history = SenderHistory(seed: seed, mayDie: mayDie, usesRealPools: usesRealPools)
+            let history = SenderHistory(
+                seed: seed, kind: kind, mayDie: mayDie, usesRealPools: usesRealPools)
             #expect(history.faults.isEmpty, "TEST_SEED=\(seed): \(history.faults.joined(separator: "; "))")
             if !history.faults.isEmpty || testSeed != nil { return }
         }
@@ -22,6 +25,13 @@ import Testing
 
     @Test func `without deaths nothing is done twice`() {
         checkHistories(count: trialCount(base: 1_000), mayDie: false)
+    }
+
+    @Test(arguments: [true, false])
+    func `jobs that newer ones replace have their receipts soon after the faults, also with slow loops`(
+        mayDie: Bool
+    ) {
+        checkHistories(count: trialCount(base: 200), kind: .overtaken, mayDie: mayDie)
     }
 
     @Test(arguments: [true, false])

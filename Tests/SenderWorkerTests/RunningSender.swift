@@ -8,7 +8,8 @@ import StageSupport
 import Telemetry
 import TokenSealing
 
-/// A sender stage that runs in this process, on the topics and the APNs of a `SenderStand`. A test must stop it.
+/// A sender stage that runs in this process, on the topics and the APNs of a `SenderStand`. A test must stop it. The
+/// sender of a test that throws stops when the test forgets it.
 final class RunningSender: Sendable {
     let service: SenderService
     private let metrics = Metrics()
@@ -41,8 +42,15 @@ final class RunningSender: Sendable {
             })
     }
 
+    /// A second stop does nothing.
+    deinit { Task { [service] in await Self.stop(service) } }
+
     /// Stops the sender in order.
-    func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000)) }
+    func stop() async { await Self.stop(service) }
+
+    private static func stop(_ service: SenderService) async {
+        await service.stop(by: Instant.now().advanced(byMilliseconds: 15_000))
+    }
 
     /// The error that ended the stage, or nil while it works.
     var failure: String? { failures.withLock { $0.first } }

@@ -7,6 +7,8 @@ enum SenderHistoriesProof {
     private static let historiesDefault = 20_000
     /// One in this many histories uses the production connection pools, because they cost more.
     private static let productionPoolsEvery: UInt64 = 10
+    /// One in this many of the others has jobs that newer ones replace, and slow event loops.
+    private static let overtakenEvery: UInt64 = 9
 
     static func run(arguments: [String]) throws {
         var count = historiesDefault
@@ -47,9 +49,11 @@ enum SenderHistoriesProof {
 
     private static func runHistory(number: Int, firstSeed: UInt64) -> [String] {
         let seed = firstSeed &+ UInt64(number)
+        let usesRealPools = seed / 4 % productionPoolsEvery == 0
+        let isOvertaken = !usesRealPools && seed / 4 % overtakenEvery == 0
         let history = SenderHistory(
-            seed: seed, mayDie: seed / 2 % 2 == 0,
-            usesRealPools: seed / 4 % productionPoolsEvery == 0)
+            seed: seed, kind: isOvertaken ? .overtaken : .mixed, mayDie: seed / 2 % 2 == 0,
+            usesRealPools: usesRealPools)
         guard !history.faults.isEmpty else { return [] }
         return history.faults + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
     }

@@ -45,6 +45,8 @@ internal import Glibc
     /// Indexed by descriptor.
     private var registrations: [Registration] = []
     private var handlersWithoutDescriptor: [ObjectIdentifier: any EventHandler] = [:]
+    /// The objects that live as long as the thread.
+    private var retainedObjects: [AnyObject] = []
     /// The token of the inbox's events. All other tokens are a generation and a descriptor.
     private static let wakeupToken = UInt64.max
 
@@ -165,6 +167,12 @@ internal import Glibc
         handlersWithoutDescriptor[ObjectIdentifier(handler)] = nil
     }
 
+    /// Keeps an object alive until the thread ends.
+    func retainUntilEnd(_ object: AnyObject) {
+        preconditionOnLoop()
+        retainedObjects.append(object)
+    }
+
     private func watch(_ descriptor: Int32, for interest: Readiness) throws(SystemError) {
         let generation = registrations[Int(descriptor)].generation
         let token = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
@@ -186,6 +194,7 @@ internal import Glibc
         repeat { runIteration() } while !(jobsFromLoop.isEmpty && hooks.isEmpty && inbox.closeIfEmpty())
         for index in registrations.indices { registrations[index].handler = nil }
         timers.removeAll()
+        retainedObjects.removeAll()
         EventLoop.clearCurrent()
     }
 

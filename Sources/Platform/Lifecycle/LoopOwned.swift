@@ -1,6 +1,9 @@
 /// A handle to a value that belongs to one event loop. The value is created and used on the loop only, so it
 /// needs no locks. Any thread may hold the handle and give it jobs for the value.
 ///
+/// Timers and callbacks on the loop may refer to the value without retaining it. So the thread of a handle that starts
+/// one retains the handle until `stop`, also if all other owners forget it.
+///
 /// `@unchecked Sendable`: Only jobs on the loop use the value. `stop` releases it after the thread has ended.
 package final class LoopOwned<Value>: @unchecked Sendable {
     package let loop: EventLoop
@@ -12,7 +15,10 @@ package final class LoopOwned<Value>: @unchecked Sendable {
     /// - Parameter make: Receives this object, for callbacks from other threads.
     package init(thread name: String, make: @escaping @Sendable (LoopOwned) throws -> Value) throws {
         loop = try EventLoop(name: name)
-        try loop.start { self.value = try make(self) }
+        try loop.start {
+            self.value = try make(self)
+            self.loop.retainUntilEnd(self)
+        }
     }
 
     /// Creates the value on a running loop, and does not wait for it. This object or another owner stops the loop.

@@ -4,6 +4,8 @@
 /// The loop retains a scheduled timer. So its action must hold its owner weakly, or the owner must cancel the
 /// timer.
 package final class LoopTimer {
+    /// The loop exists whenever this is read: a timer is in the heap only until the loop's thread ends, and the thread
+    /// retains the loop.
     private unowned let loop: EventLoop
     private let action: () -> Void
     package fileprivate(set) var dueAt = Instant.distantFuture

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import IngestTesting
+internal import Kafka
 internal import ProcessTesting
 internal import SenderTesting
 internal import Simulation
@@ -22,7 +23,7 @@ package final class InstallationKillTest {
         package var faultIntervalMilliseconds = 1_500
         /// The duration of a freeze. It is longer than a Kafka session, so that the frozen process wakes as a
         /// zombie.
-        package var frozenMilliseconds = 13_000
+        package var frozenMilliseconds = ConsumerOptions.sessionMillisecondsDefault + 3_000
         /// The duration of a wrong clock, and of the time in which APNs rejects all pushes.
         package var wrongClockMilliseconds = 5_000
         /// The number of faults, chosen by the seed, or nil for all of them.
@@ -62,6 +63,11 @@ package final class InstallationKillTest {
     private static let clockErrorSeconds: [Int64] = [3_600, -3_600, 172_800, -172_800]
     /// The limit of each wait for the phones, and of the wait for the progress of all sends.
     private static let completionSecondsMax = 180.0
+    /// The limit of the wait for the final receipts of all jobs, after their last progress. Jobs wait for at most two
+    /// minutes in a tier, and the tier's reading begins anew when a lane gets another owner.
+    private static let receiptSecondsMax = 180.0
+    /// The interval at which open jobs are counted, because a count reads whole topics.
+    private static let openJobCountSeconds = 2.0
     /// The interval at which phones with an unknown start are counted, because a count reads whole topics.
     private static let unknownStartCountSeconds = 15.0
     private static let updateIntervalMilliseconds: Int64 = 1_000
@@ -163,6 +169,7 @@ package final class InstallationKillTest {
         try await send(match.endBody(goals: plan.updates + 2), named: "end")
         try await waitUntilShown(goals: plan.updates + 2)
         try await waitUntilSendsComplete()
+        try await waitUntilJobsEnd()
     }
 
     private func send(_ body: String, named name: String) async throws {
@@ -205,11 +212,29 @@ package final class InstallationKillTest {
     }
 
     /// Returns the number of starts whose outcome is unknown, because a sender died before APNs answered.
-    private func unknownStartCount() throws -> Int {
+    private func unknownStartCount() throws -> Int { try presentCheck().unknownStarts }
+
+    /// Checks the jobs as they are now.
+    private func presentCheck() throws -> SenderCheck {
         try SenderCheck(
             on: fleet.bed, records: fleet.recordsPath, permits: plan.permits, after: processFaults,
-            sealingKeys: fleet.sealingKeysPath.map { try SealingKeys(file: $0) }
-        ).unknownStarts
+            sealingKeys: fleet.sealingKeysPath.map { try SealingKeys(file: $0) })
+    }
+
+    /// Waits until every job has its final receipt. A send is complete when all its jobs are written, and a replaced
+    /// job may still wait in a tier when its phone already shows a newer state. If jobs stay open, the check at the end
+    /// names them.
+    private func waitUntilJobsEnd() async throws {
+        var deadline = PollingDeadline(seconds: Self.receiptSecondsMax)
+        var fewestOpenJobs = Int.max
+        while true {
+            let openJobs = try presentCheck().lost
+            if openJobs == 0 || deadline.hasPassed() { return }
+            if openJobs < fewestOpenJobs { deadline.restart() }
+            fewestOpenJobs = min(fewestOpenJobs, openJobs)
+            let nextCount = Date(timeIntervalSinceNow: Self.openJobCountSeconds)
+            while Date() < nextCount { try await advanceAndPause() }
+        }
     }
 
     private func waitUntilSendsComplete() async throws {

@@ -8,6 +8,15 @@ package struct SenderHistory {
     /// The outcomes that occurred in receipts.
     package let outcomes: Set<ReceiptOutcome>
 
+    /// The work of the fan-out, and the faults beside kills.
+    package enum Kind: Sendable {
+        /// All kinds of jobs, with faults of an app and of the network.
+        case mixed
+        /// Most jobs are replaced before they are pushed, and event loops stall, as on a loaded machine. When the faults
+        /// have ended, every job must have its final receipt soon.
+        case overtaken
+    }
+
     /// The steps with random events. Further steps follow until all work is done.
     private static let stepCount = 60
 
@@ -16,8 +25,9 @@ package struct SenderHistory {
     /// - Parameters:
     ///   - mayDie: Whether processes are killed and stopped.
     ///   - usesRealPools: Whether pushes go through the production's connection pools.
-    package init(seed: UInt64, mayDie: Bool, usesRealPools: Bool = false) {
-        let simulation = SenderSimulation(seed: seed, mayDie: mayDie, usesRealPools: usesRealPools)
+    package init(seed: UInt64, kind: Kind = .mixed, mayDie: Bool, usesRealPools: Bool = false) {
+        let simulation = SenderSimulation(
+            seed: seed, kind: kind, mayDie: mayDie, usesRealPools: usesRealPools)
         for _ in 0..<Self.stepCount where simulation.violations.isEmpty { simulation.step() }
         if simulation.violations.isEmpty { simulation.settle() }
         (faults, outcomes) = (simulation.violations, simulation.outcomes)

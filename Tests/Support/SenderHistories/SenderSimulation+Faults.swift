@@ -110,7 +110,7 @@ extension SenderSimulation {
     }
 
     /// Whether a job of these apps has no final receipt.
-    private func hasOpenJobs(of apps: Set<String>) -> Bool {
+    func hasOpenJobs(of apps: Set<String>) -> Bool {
         jobs.contains { apps.contains($0.value.head.app) && receiptStates[$0.key]?.final == nil }
     }
 }

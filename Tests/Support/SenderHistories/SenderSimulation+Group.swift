@@ -17,7 +17,7 @@ extension SenderSimulation {
 
     private func revokeLanes() {
         for process in processes {
-            let isReachable = process.stoppedAt == nil && !process.hasLostLanes
+            let isReachable = process.isLoopRunning && !process.hasLostLanes
             guard isReachable, !process.lanes.isEmpty, !process.isReleasingLanes else { continue }
             process.plan.revoked(by: now.advanced(byMilliseconds: Self.revocationMilliseconds), at: time)
             process.isReleasingLanes = true
@@ -44,7 +44,7 @@ extension SenderSimulation {
     }
 
     private func assignLanes() {
-        let members = processes.filter { $0.stoppedAt == nil && !$0.hasLostLanes }
+        let members = processes.filter { $0.isLoopRunning && !$0.hasLostLanes }
         guard !members.isEmpty else { return }
         isRebalancing = false
         for lane in Self.lanes {
@@ -107,6 +107,19 @@ extension SenderSimulation {
         let process = processes[random.number(below: processes.count)]
         guard process.stoppedAt == nil, !process.isReleasingLanes else { return }
         process.stoppedAt = now
+        deaths += 1
+        duplicatesMax += limits.permitsMax
+    }
+
+    /// The longest stall. It is longer than a session.
+    private static let stallMillisecondsMax = 12_000
+
+    /// Stalls the event loop of a random process, as a loaded machine does. The answers to its pushes come so late that
+    /// another owner may push again.
+    func stallLoop() {
+        let process = processes[random.number(below: processes.count)]
+        guard process.isLoopRunning else { return }
+        process.stalledUntil = now.advanced(byMilliseconds: random.number(below: Self.stallMillisecondsMax))
         deaths += 1
         duplicatesMax += limits.permitsMax
     }

@@ -72,8 +72,9 @@ extension SenderSimulation {
 
     /// Makes the head of a random send. Its version is higher than all before.
     private func makeHead(app: String) -> SheetHead {
-        let event: PushEvent = occurs(percent: 30) ? .start : occurs(percent: 15) ? .end : .update
-        let scope: ScopeKind = occurs(percent: 60) ? .group : .recipient
+        let (startPercent, groupPercent) = kind == .overtaken ? (5, 95) : (30, 60)
+        let event: PushEvent = occurs(percent: startPercent) ? .start : occurs(percent: 15) ? .end : .update
+        let scope: ScopeKind = occurs(percent: groupPercent) ? .group : .recipient
         version += 1
         // A few jobs expire within seconds.
         let nowSeconds = unixMilliseconds / 1000

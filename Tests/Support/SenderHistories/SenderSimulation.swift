@@ -59,6 +59,7 @@ final class SenderSimulation {
     var isNetworkCut = false
     /// Whether a delay is measured, so that time passes in small steps.
     var isMeasuringDelay = false
+    let kind: SenderHistory.Kind
     /// Whether processes are killed and stopped.
     let mayDie: Bool
     /// Whether pushes go through the production's pools.
@@ -81,9 +82,11 @@ final class SenderSimulation {
     /// The content of `receipts` about each job.
     var receiptStates: [SimulatedJobID: ReceiptState] = [:]
 
-    init(seed: UInt64, mayDie: Bool = true, usesRealPools: Bool = false) {
+    init(
+        seed: UInt64, kind: SenderHistory.Kind = .mixed, mayDie: Bool = true, usesRealPools: Bool = false
+    ) {
         random = SeededGenerator(seed: seed)
-        (self.mayDie, self.usesRealPools) = (mayDie, usesRealPools)
+        (self.kind, self.mayDie, self.usesRealPools) = (kind, mayDie, usesRealPools)
         // Small limits, so that every history reaches them.
         var limits = SenderLimits()
         limits.permitsMax = 5
@@ -135,6 +138,7 @@ final class SenderSimulation {
     /// Causes the event that belongs to a random number below 100. Most numbers have none. In calm nothing happens.
     private func causeEvent(percentile: Int) {
         if isCalm { return }
+        if kind == .overtaken, percentile >= 80 { return causeEventOfOvertaking(percentile: percentile) }
         switch percentile {
         case 0..<12: for _ in 0..<sheetsAtATime { makeSheet() }
         case 12..<14: if let note = makeNote() { notes.append(note) }
@@ -143,6 +147,14 @@ final class SenderSimulation {
         case 16: rebalance()
         case 17..<19: changeFault()
         default: break
+        }
+    }
+
+    private func causeEventOfOvertaking(percentile: Int) {
+        switch percentile {
+        case 80..<90: for _ in 0..<sheetsAtATime { makeSheet() }
+        case 90..<96: if let note = makeNote() { notes.append(note) }
+        default: stallLoop()
         }
     }
 
@@ -167,6 +179,13 @@ final class SenderSimulation {
             let hasContinued = continueAtRandom(process, stoppedAt: stoppedAt)
             guard hasContinued else { return }
         }
+        if let stalledUntil = process.stalledUntil {
+            // The threads of the library go on.
+            storeRecords(of: process)
+            guard isCalm || now >= stalledUntil else { return }
+            process.stalledUntil = nil
+            noteSuspension(of: process, since: process.lastPoll)
+        }
         if occursOrIsCalm(percent: 70) { poll(for: process) }
         if usesRealPools { advancePools(of: process) }
         for _ in 0..<(isCalm ? 6 : 3) where !usesRealPools && !isNetworkCut {
@@ -189,11 +208,16 @@ final class SenderSimulation {
         }
         guard occursOrIsCalm(percent: 10) else { return false }
         process.stoppedAt = nil
-        if stoppedMilliseconds > Self.suspensionMilliseconds, process.plan.lanesInHand > 0 {
-            process.isSuspect = true
-            for index in process.commits.indices { process.commits[index].isBeforeStop = true }
-            process.plan.suspended()
-        }
+        noteSuspension(of: process, since: stoppedAt)
         return true
+    }
+
+    /// Tells a process that it did nothing for long, so that its lanes may belong to another process.
+    private func noteSuspension(of process: SimulatedProcess, since start: Instant) {
+        guard now.milliseconds(since: start) > Self.suspensionMilliseconds, process.plan.lanesInHand > 0
+        else { return }
+        process.isSuspect = true
+        for index in process.commits.indices { process.commits[index].isBeforeStop = true }
+        process.plan.suspended()
     }
 }

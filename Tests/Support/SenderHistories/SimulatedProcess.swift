@@ -78,6 +78,9 @@ final class SimulatedProcess {
     var lastPoll: Instant
     /// The time of a SIGSTOP, or nil while the process runs.
     var stoppedAt: Instant?
+    /// The end of a stall of the event loop, or nil while it runs. The library's threads go on, so the group keeps the
+    /// process.
+    var stalledUntil: Instant?
     /// Whether the process cannot know that the lanes are still its own, because it was stopped for long.
     var isSuspect = false
     /// Whether the group took its lanes while it was stopped.
@@ -90,6 +93,9 @@ final class SimulatedProcess {
         plan = DeliveryPlan(limits, seed: seed, owner: UInt64(number))
         lastPoll = now
     }
+
+    /// Whether its event loop runs.
+    var isLoopRunning: Bool { stoppedAt == nil && stalledUntil == nil }
 
     /// The end of the lease. Until then no other process can own the lanes.
     var leaseEnd: Instant {

@@ -63,9 +63,19 @@ package struct SenderCheck: Sendable {
         let low: UInt64
     }
 
+    /// The content of a receipt about a job that goes on.
+    private struct JobProgress: Hashable {
+        let outcome: ReceiptOutcome
+        let reason: String?
+
+        var text: String { "\(outcome)" + (reason.map { " because of \($0)" } ?? "") }
+    }
+
     /// Everything that the receipts and APNs tell about a job.
     private struct JobHistory {
         var finalReceipts: [(outcome: ReceiptOutcome, at: Int64)] = []
+        /// The newest receipt that is not final.
+        var progress: JobProgress?
         var pushes: [Push] = []
         /// Whether a sender must drop the job if it knows a newer one.
         let forbidsOlderPushes: Bool
@@ -178,13 +188,17 @@ package struct SenderCheck: Sendable {
             // A record without a value is the marker of a takeover.
             guard let value = record.value else { continue }
             let receipt = try Receipt.decode(value, with: reader)
-            for part in receipt.parts where part.outcome.isFinal {
+            for part in receipt.parts {
                 for line in part.lines.ranges.joined() {
                     guard let job = jobOfLine[receipt.position.number(ofLine: line)] else {
                         recordFault("a receipt names an unknown job: \(receipt.position), line \(line)")
                         continue
                     }
-                    histories[job]?.finalReceipts.append((part.outcome, receipt.writtenAt))
+                    if part.outcome.isFinal {
+                        histories[job]?.finalReceipts.append((part.outcome, receipt.writtenAt))
+                    } else {
+                        histories[job]?.progress = JobProgress(outcome: part.outcome, reason: part.reason)
+                    }
                 }
             }
         }
@@ -230,9 +244,11 @@ package struct SenderCheck: Sendable {
     private mutating func checkJobs() {
         var jobsWithoutPush = 0
         var permittedJobsWithTwoReceipts = 0
+        var lostJobsByProgress: [JobProgress?: Int] = [:]
         for history in histories.values {
             guard let outcome = history.finalReceipts.first?.outcome else {
                 lost += 1
+                lostJobsByProgress[history.progress, default: 0] += 1
                 continue
             }
             if history.finalReceipts.count > 1 {
@@ -252,7 +268,12 @@ package struct SenderCheck: Sendable {
             case .moved, .intent, .released: break
             }
         }
-        if lost > 0 { recordFault("\(lost) jobs have no final receipt") }
+        if lost > 0 {
+            let groups = lostJobsByProgress.map { progress, count in
+                "\(count) " + (progress.map { "whose last receipt says \($0.text)" } ?? "without any receipt")
+            }
+            recordFault("\(lost) jobs have no final receipt: \(groups.sorted().joined(separator: ", "))")
+        }
         if jobsWithoutPush > 0 {
             recordFault("\(jobsWithoutPush) jobs count as accepted but were not pushed")
         }

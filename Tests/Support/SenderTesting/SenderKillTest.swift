@@ -1,6 +1,7 @@
 internal import Foundation
 internal import IngestTesting
 internal import Jobs
+internal import Kafka
 internal import ProcessTesting
 internal import Simulation
 internal import Telemetry
@@ -19,7 +20,7 @@ package final class SenderKillTest {
         /// A low limit, so that a kill can duplicate few pushes.
         package var permits = 200
         /// Longer than a session, so that a frozen sender wakes as a zombie.
-        package var frozenMilliseconds = 10_000
+        package var frozenMilliseconds = ConsumerOptions.sessionMillisecondsDefault + 3_000
         package var seed: UInt64 = 1
 
         package init() {}

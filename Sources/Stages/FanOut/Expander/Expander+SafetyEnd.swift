@@ -74,7 +74,8 @@ extension Expander {
     ) -> JobOutput.Variant {
         var content = PushContent(.end)
         content.contentState = newest?.content.contentState
-        let deadline = now / 1000 + SafetyEnd.deadlineSeconds
+        // The upper bound of the time, because senders drop a job whose deadline is too early.
+        let deadline = latest / 1000 + SafetyEnd.deadlineSeconds
         let head = SheetHead(
             topic: app.pushTopic, priority: newest?.priority ?? .safetyEnd, expiration: deadline,
             app: key.app, environment: .production, send: newest?.send ?? SafetyEnd.send, group: key.group,

@@ -15,13 +15,20 @@ struct PlanBuilder {
     /// The record's time in milliseconds and in seconds since 1970.
     let stamp: Int64
     let now: Int64
+    /// The time from which deadlines count, in seconds since 1970. It is the higher one of two times of which one may be
+    /// wrong, because a deadline that is too early drops every job.
+    private let deadlinesFrom: Int64
     var plan = Plan()
 
-    init(_ planner: Planner, key: ScopeKey, stamp: Int64) {
+    /// - Parameters:
+    ///   - stamp: the record's time by the clock of the stage, in milliseconds since 1970.
+    ///   - unboundedStamp: the record's time without the clock of the stage; nil if there is no other time.
+    init(_ planner: Planner, key: ScopeKey, stamp: Int64, unboundedStamp: Int64? = nil) {
         self.planner = planner
         self.key = key
         self.stamp = stamp
         now = stamp / 1000
+        deadlinesFrom = max(now, (unboundedStamp ?? stamp) / 1000)
     }
 
     /// Returns the table's row of a scope, unless the row is old enough to be forgotten. So it does not
@@ -127,8 +134,9 @@ struct PlanBuilder {
     /// except the END, because no later send replaces the END.
     private func deadline(of send: Send, in row: GroupRow) -> Int64 {
         let endDate = send.content.event == .end ? nil : row.endDate
-        let usual = min(endDate ?? Int64.max, now + Self.deadlineSecondsDefault)
-        return min(send.deadline ?? max(usual, now + 1), now + Self.deadlineSecondsMax)
+        let usual = min(endDate ?? Int64.max, deadlinesFrom + Self.deadlineSecondsDefault)
+        return min(
+            send.deadline ?? max(usual, deadlinesFrom + 1), deadlinesFrom + Self.deadlineSecondsMax)
     }
 
     func state(of send: Send, in row: GroupRow, version: Int64, timestamp: Int64) -> ScopeState {

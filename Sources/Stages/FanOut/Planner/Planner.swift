@@ -30,13 +30,16 @@ package struct Planner: Sendable {
 
     /// - Parameters:
     ///   - stamp: the record's time by the cluster's clock, in milliseconds since 1970.
+    ///   - unboundedStamp: the time that the broker wrote into the record, if the stage's clock has lowered it to `stamp`.
     ///   - app: the app from the catalog. Nil if the catalog does not have it.
     package func plan(
-        _ request: SendRequest, stamp: Int64, app: App?, in table: inout some GroupTable
+        _ request: SendRequest, stamp: Int64, unboundedStamp: Int64? = nil, app: App?,
+        in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
         switch request {
         case .cancellation(let cancel): return try plan(cancel, stamp: stamp, in: &table)
-        case .send(let send): return try plan(send, stamp: stamp, app: app, in: &table)
+        case .send(let send):
+            return try plan(send, stamp: stamp, unboundedStamp: unboundedStamp, app: app, in: &table)
         case .subscription(let subscription):
             var job = PlanBuilder(self, key: subscription.scopeKey, stamp: stamp)
             try job.subscribe(subscription, in: &table)
@@ -51,8 +54,9 @@ package struct Planner: Sendable {
     package func release(_ key: ScopeKey, now: Int64, in table: inout some GroupTable) throws(StoreError)
         -> Plan
     {
-        var job = PlanBuilder(self, key: key, stamp: now * 1000)
-        guard let row = try table.row(of: key), let send = row.heldSend else { return job.plan }
+        guard let row = try table.row(of: key), let send = row.heldSend else { return Plan() }
+        // The record's own time is not known any more. If the clock of the stage is behind, this one is not.
+        var job = PlanBuilder(self, key: key, stamp: now * 1000, unboundedStamp: send.acceptedAt)
         try job.release(send, row, in: &table)
         try job.recountSubscribedGroup(after: row, in: &table)
         return job.plan
@@ -68,10 +72,10 @@ package struct Planner: Sendable {
     }
 
     private func plan(
-        _ send: Send, stamp: Int64, app: App?, in table: inout some GroupTable
+        _ send: Send, stamp: Int64, unboundedStamp: Int64?, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
-        var job = PlanBuilder(self, key: key, stamp: stamp)
+        var job = PlanBuilder(self, key: key, stamp: stamp, unboundedStamp: unboundedStamp)
         let fingerprint = send.isDryRun ? nil : send.fingerprint
         if let fingerprint {
             let seen = try table.seenSend(id: send.id, app: send.app)

@@ -157,13 +157,17 @@ extension PlannerDecider {
                 recordAt: index, of: batch, as: error, at: stage.clock.decisionTime(at: now) ?? 0)
         }
         let time = stage.clock.time(at: now)?.milliseconds ?? stamp
-        // A low timestamp is safe. A high one makes phones ignore updates for as long as it is ahead.
+        // A low timestamp is safe. A high one makes phones ignore updates for as long as it is ahead. A deadline is the
+        // opposite: a low one drops every job.
+        let unboundedStamp = stamp
         stamp = min(stamp, time)
         let age = time - stamp
         var app: App?
         if case .send(let send) = request { app = apps.app(id: send.app, age: age) }
         var table = table
-        add(try planner.plan(request, stamp: stamp, app: app, in: &table), from: table.partition)
+        let plan = try planner.plan(
+            request, stamp: stamp, unboundedStamp: unboundedStamp, app: app, in: &table)
+        add(plan, from: table.partition)
     }
 
     /// Sends the record to the dead letters and reports it as refused. So its caller learns that nothing is sent.

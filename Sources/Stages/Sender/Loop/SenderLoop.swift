@@ -154,7 +154,7 @@ final class SenderLoop: IterationHook {
         }
         client = APNsClient(provider: provider, on: loop, receiver: receiver)
         // Neither reference is weak, because a weak reference makes every other reference to the object
-        // slower.
+        // slower. `LoopOwned` keeps this object until the thread has ended, and only the thread uses the references.
         timer = LoopTimer(on: loop) { [unowned self] in requestStep() }
         receiver.sender = self
     }
@@ -168,8 +168,14 @@ final class SenderLoop: IterationHook {
     /// Begins to work. This and all later calls are made on the thread of the loop.
     func begin() throws {
         let wakeups = WakeupSignals(of: self)
-        for signal in wakeups.all { try signal.register(on: loop) }
         self.wakeups = wakeups
+        do {
+            for signal in wakeups.all { try signal.register(on: loop) }
+        } catch {
+            // The signals that are registered must not outlive this object.
+            deregister()
+            throw error
+        }
         requestStep()
     }
 

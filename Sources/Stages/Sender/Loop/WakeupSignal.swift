@@ -6,7 +6,8 @@ internal import Lifecycle
 final class WakeupSignal: EventHandler {
     private let descriptor: Int32
     private(set) var isRaised = true
-    /// Nil after `deregister`. The loop may report the descriptor for a moment longer.
+    /// Nil after `deregister`. The loop may report the descriptor for a moment longer. Before that, the sender exists:
+    /// only the loop's thread calls this object, and `LoopOwned` keeps the sender until the thread has ended.
     private unowned(safe) var sender: SenderLoop?
 
     init(of descriptor: Int32, for sender: SenderLoop) {

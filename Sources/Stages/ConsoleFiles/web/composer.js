@@ -77,6 +77,7 @@ export class Composer {
     this.#form.groupId = isOnlyGroup ? known.groups[0].groupId : group;
     const type = this.#asked.get("type") || (this.#form.event === "start" ? known.types[0] : "") || "";
     if (type) await this.#form.chooseType(type, this.signal.signal);
+    this.#form.chooseUser(this.#asked.get("user"));
     await this.#groupChosen(this.#form.groupId);
   }
 
@@ -133,6 +134,8 @@ export class Composer {
 
   get #attributes() { return shownAttributes(this.#form, () => this.#drawAside()); }
   #save(fields = {}) {
+    // After the page is left, the tab may show another app. What is stored stays, and is looked up later.
+    if (this.signal.signal.aborted) return;
     saveDraft(this.#address, { title: `${this.#form.event} of ${this.#form.groupId || "no group"}`, form: this.#form.snapshot(), basis: this.#form.basis, ...fields });
   }
 
@@ -180,14 +183,12 @@ export class Composer {
   /** Finds out about a send whose answer was lost, if there is one. */
   async #lookUpPending(pending) {
     if (!pending) return;
-    const { body, key } = pending;
     const say = (error) => show(this.#said, notice("warn", "The answer to this send was lost. The console looks it up. ", error && coded(what(error))));
     say();
     this.#isLookingUp = true;
     try {
-      const found = await lookUp(body, key, { say, signal: this.signal.signal });
-      if (found) this.#sent(found, body);
-      else this.#notStored();
+      const found = await lookUp(pending, { say, signal: this.signal.signal });
+      found ? this.#sent(found, pending.body) : this.#notStored();
     } catch (error) { if (!this.signal.signal.aborted) showRefusal(this.#said, this.#form.element, error); } finally { this.#isLookingUp = false; }
   }
 

@@ -6,6 +6,7 @@ import { bar, funnel, legend } from "./charts.js";
 import { count, counted, share, span } from "./format.js";
 import { excluded, remedy } from "./words.js";
 import { outcomeNames, outcomeOf, outcomeSeries } from "./outcome.js";
+import { serverNow } from "./clock.js";
 
 export function verdictTag(send) {
   const [kind, word] = outcomeOf(send);
@@ -33,7 +34,7 @@ export function targets(send) {
 export function sendBar(send) {
   const { report } = send;
   if (send.verdict === "scheduled") {
-    return h("p", "It waits for its time. Its phones are counted when it goes out", send.dueAt ? `, in ${span(Math.max(0, send.dueAt - Date.now()))}.` : ".");
+    return h("p", "It waits for its time. Its phones are counted when it goes out", send.dueAt ? `, in ${span(Math.max(0, send.dueAt - serverNow()))}.` : ".");
   }
   if (!report || !isCounted(send)) {
     return bar("Lanes done", [{ name: "done", value: send.lanesDone ?? 0, series: 0 }], send.lanesExpected ?? 1,

@@ -621,7 +621,9 @@ def step_14_half_known(browser):
         if progress["isComplete"]:
             check(False, "14: the send was complete before the page was read")
         figures = re.search(r"Targeted\n(.*)\n", said)[1]
-        check(figures == "–" and "Pending" not in said and "accepted by APNs" not in said, f"14: it shows no half-known figures: {figures}, while {progress['targeted']} are counted")
+        check(figures == "–" and not re.search("Pending|accepted by APNs|By system|targeted", said), f"14: it shows no half-known figures: {figures}, while {progress['targeted']} are counted")
+        counts = re.findall(r"^(?:Pushed|Accepted|Rejected)\n[\d,]+\n(.*)$", said, re.MULTILINE)
+        check(counts == ["so far"] * 3, f"14: what was pushed is marked as so far: {counts}")
         browser.picture("safety-14-counting")
         process.send_signal(signal.SIGCONT)
         browser.wait("14: all figures come when the lanes are counted", lambda: f"Targeted\n{PHONES}" in browser.text() and verdict(browser)[1] == "done")

@@ -68,13 +68,14 @@ export function sendFigures(send) {
   const latency = report?.latencyMilliseconds;
   const { all, said } = targets(send);
   if (send.verdict === "scheduled") return null;
+  const soFar = isCounted(send) ? undefined : "so far";
   return figures([
     ["Targeted", count(all), said],
-    report && ["Pushed", count(report.pushed)],
-    report && ["Accepted", count(report.accepted)],
+    report && ["Pushed", count(report.pushed), soFar],
+    report && ["Accepted", count(report.accepted), soFar],
     report && isCounted(send) && ["Pending", count(report.toGo)],
-    report && ["Rejected", count(report.rejected)],
-    report?.superseded > 0 && ["Superseded", count(report.superseded)],
+    report && ["Rejected", count(report.rejected), soFar],
+    report?.superseded > 0 && ["Superseded", count(report.superseded), soFar],
     latency && ["APNs latency", span(latency.p50), `p90 ${span(latency.p90)} · p99 ${span(latency.p99)}`],
     report?.opened !== undefined && ["Opened", count(report.opened)],
   ]);
@@ -91,6 +92,7 @@ export function failures(report) {
 }
 
 export function leftOut(send) {
+  if (!isCounted(send)) return null;
   const rows = Object.entries(send.excluded ?? {}).filter(([, number]) => number > 0).sort((a, b) => b[1] - a[1]);
   if (!rows.length) return null;
   return card("Excluded phones", null, table("Excluded phones by reason", [
@@ -100,7 +102,9 @@ export function leftOut(send) {
   ], rows, ([reason]) => reason));
 }
 
-export function environments(report) {
+export function environments(send) {
+  const { report } = send;
+  if (!isCounted(send)) return null;
   const rows = Object.entries(report?.environments ?? {}).filter(([, part]) => part.pushed > 0 || part.superseded > 0);
   if (rows.length < 2) return null;
   return card("By environment", null, table("By environment", [
@@ -112,7 +116,9 @@ export function environments(report) {
   ], rows, ([name]) => name));
 }
 
-export function systems(report) {
+export function systems(send) {
+  const { report } = send;
+  if (!isCounted(send)) return null;
   const ends = report?.bySystem ?? {};
   const jobs = { ...Object.fromEntries(Object.keys(ends).map((name) => [name, 0])), ...report?.systems };
   // Phones that have not reported their system come last.

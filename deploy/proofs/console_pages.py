@@ -173,7 +173,7 @@ def step_5_segments(browser):
 
 
 def dialog_yes(browser):
-    browser.click(browser.find("dialog button[value=yes]"))
+    browser.click(browser.find("dialog button[value=yes]:not(:disabled)"))
 
 
 def status_with(key, path="/v1/app"):
@@ -273,6 +273,32 @@ def step_7_roles(_):
         offered = browser.run("return [...document.querySelectorAll('main button')].map((one) => one.textContent)")
         check(not [text for text in offered if text.startswith(("Save", "Delete", "New", "Count"))], f"7: {page} offers it no change: {offered}")
     browser.close()
+
+
+def step_7_definition(browser):
+    """A start that was saved is composed for one user. It gets the dialog of each send."""
+    group = f"defined-{RUN}"
+    browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.wait("7: the form has the fields of the type", lambda: browser.field("attributes.home").is_displayed())
+    for path, value in [("contentState.home", 1), ("contentState.away", 2), ("attributes.home", "Larks"), ("attributes.away", "Terns"), ("alert.title", "Your order")]:
+        browser.field(path).send_keys(str(value))
+    press(browser, "Save as definition")
+    browser.wait("7: a start is saved as a definition", lambda: "Saved as" in browser.text())
+    key = api("GET", "/v1/definitions")["items"][0]["notificationKey"]
+    user = api("GET", f"/v1/installations/{phone_of(GROUP)}")["userId"]
+    browser.open(f"definitions?key={key}")
+    browser.field("target.extId").send_keys(user)
+    browser.field("message.groupId").send_keys(group)
+    press(browser, "Compose for this user")
+    browser.wait("7: a definition fills the form in", lambda: browser.field("contentState.away").get_attribute("value") == "2" and browser.field("attributes.home").get_attribute("value") == "Larks"
+                 and browser.field("alert.title").get_attribute("value") == "Your order" and browser.field("audience.users").get_attribute("value") == user)
+    press(browser, "Send …")
+    browser.wait("7: the dialog counts one phone", lambda: f"Start with 1:2, {group}, user {user}: 1 phone, now" in browser.find("dialog h2").text)
+    dialog_yes(browser)
+    until("the start", lambda: api("GET", f"/v1/groups/{group}")["running"] == 1)
+    browser.wait("7: the page of the send is open", lambda: "/sends/" in browser.driver.current_url)
+    api("POST", "/v1/sends", {"event": "end", "groupId": group, "dismissalDate": {"offset": 0}})
+    api("DELETE", f"/v1/definitions/{key}")
 
 
 def step_8_several_apps(_):

@@ -22,6 +22,8 @@ class Proxy:
         # the gateway is "down": nothing reaches it. "killed": `kill` ends the gateway before it has read a send.
         self.fault = None
         self.kill = lambda: None
+        # Paths whose connections are closed without an answer.
+        self.lost_paths = set()
         # Seconds by path, for which an answer of the gateway is kept back.
         self.pauses = {}
         proxy = self
@@ -46,7 +48,7 @@ class Proxy:
 
     def handle(self, request):
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
-        if self.fault == "down":
+        if self.fault == "down" or request.path.split("?")[0] in self.lost_paths:
             request.close_connection = True
             return
         is_send = request.command == "POST" and request.path == "/v1/sends" and b'"dryRun"' not in body

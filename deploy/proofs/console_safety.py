@@ -312,6 +312,7 @@ def step_5_nothing_reached(browser):
     browser.picture("safety-5-rejected")
     browser.open("")
     browser.wait("5: the mistyped group is not live on Now", lambda: f"{UNKNOWN}\nno phones" in browser.text())
+    check("home\n1:0\naway" in card(browser, UNKNOWN).text, "5: a card without an activity type is drawn from the state")
 
 
 def step_6_fixed_order(browser):
@@ -348,6 +349,9 @@ def step_6_nothing_moves(browser):
         check(places() == before, f"6: at {width} px outdated figures move nothing")
         PROXY.fault = None
         browser.wait(f"6: at {width} px the figures go on", lambda: "does not answer" not in browser.text())
+        if width < 500:
+            until("the end of the minute", lambda: "put back" not in card(browser, FINAL).text, limit=70)
+            check(places() == before, "6: the button to put back goes after a minute, and moves nothing")
         at_score(FINAL, 1)
     browser.resize(browser.height)
 
@@ -364,8 +368,10 @@ def step_7_figures(browser):
     browser.open("")
     browser.wait("7: Now has three charts of the last 15 minutes", lambda: browser.run("return document.querySelectorAll('main svg.chart.small').length") == 3)
     browser.wait("7: the charts show pushes", lambda: browser.run("return document.querySelectorAll('main svg.chart.small rect.mark').length") > 0)
-    asked = api("GET", "/v1/series?range=15m")
-    pushed = sum(one.get("accepted", 0) for one in asked["items"])
+    total = lambda: sum(one.get("accepted", 0) for one in api("GET", "/v1/series?range=15m")["items"])  # noqa: E731
+    browser.wait("7: the legend has the accepted pushes of insight's series", lambda: f"accepted {total():,}" in browser.text())
+    browser.wait("7: and the newest half and 99 % of the latencies", lambda: re.search(r"half within [\d.]+ m?s\s+99 % within [\d.]+ m?s", browser.text()) is not None)
+    pushed = total()
     check(pushed >= 944 * 4, f"7: the series has all pushes of the last minutes: {pushed}")
     browser.click(browser.find("input[name=series-range][value='24h']"))
     browser.wait("7: Now has three charts of the last 24 hours", lambda: "one column for each 10 min" in browser.text() and browser.run("return document.querySelectorAll('main svg.chart.small').length") == 3)
@@ -468,6 +474,25 @@ def step_9_lost_answer(browser):
     PROXY.fault = None
     browser.wait("9: a send that never arrived is reported as not sent", lambda: "nothing was sent" in browser.text())
     check(browser.field("contentState.home").get_attribute("value") == "8", "9: the form is unchanged")
+
+
+def step_9_figures_away(browser):
+    """Insight gives no answer while a goal is composed. Everything else works."""
+    at_score(FINAL, 2)
+    PROXY.lost_paths = {"/v1/groups", f"/v1/groups/{FINAL}"}
+    try:
+        before = PROXY.sends()
+        browser.open(f"compose?event=update&group={FINAL}&type={TYPE}&at={time.time_ns()}")
+        browser.wait("9: without insight the form can be used", lambda: browser.field("contentState.home").is_displayed())
+        put(browser, "contentState.home", 3)
+        put(browser, "contentState.away", 0)
+        press_send(browser)
+        browser.wait("9: the dialog says that it cannot compare", lambda: f"The newest state of {FINAL} is unknown" in dialog(browser) and f": {PHONES} phones, now" in dialog(browser))
+        check(not is_ready(browser), "9: a send without the comparison needs a box")
+        keys(browser, Keys.ESCAPE)
+        check(PROXY.sends() == before and shows(FINAL, 2), "9: nothing is sent")
+    finally:
+        PROXY.lost_paths = set()
 
 
 def step_9_killed_gateway(browser):
@@ -602,8 +627,13 @@ def step_12_colors(browser):
     browser.wait("12: the chart of a group has a legend", lambda: len(browser.run(legend)) == 5)
     of_group = browser.run(legend)
     check(set(of_sends) == set(OUTCOMES) and of_sends == of_group and len(set(of_sends.values())) == 5, f"12: each outcome has one color everywhere: {of_sends} {of_group}")
+    browser.open("")
+    failed = lambda: {reason: number for reason, number in api("GET", "/v1/series?range=15m")["failuresOfLastHour"].items() if reason != "Unregistered"}  # noqa: E731
+    listed = lambda: {reason: int(number.replace(",", "")) for number, reason in re.findall(r"([\d,]+) push(?:es)? of the last hour failed with (\w+)\.", browser.text())}  # noqa: E731
+    browser.wait("12: Now lists all failures of the last hour by reason", lambda: listed() == failed() and {"expired", "unknown"} <= set(listed()))
 
 
+# The outcomes of a push.
 OUTCOMES = ["accepted", "rejected", "unknown", "expired", "superseded"]
 # The send that another one has replaced, from step 8.
 REPLACED = []

@@ -2,7 +2,7 @@
 // runs itself. If the planner refuses a form that is older than the newest state of its group, it shows both states.
 
 import { h } from "./h.js";
-import { coded, notice, withoutEnter } from "./parts.js";
+import { coded, notice, tapPauseMilliseconds, withoutEnter } from "./parts.js";
 import { show } from "./patch.js";
 import { what } from "./away.js";
 import { changeTable, movedTable } from "./difference.js";
@@ -16,8 +16,6 @@ import { stateWords } from "./layout.js";
 
 /** The time after which a reader may send although the trial has not counted all phones. */
 const trialPatienceMilliseconds = 8000;
-/** The time for which a new dialog cannot be confirmed. The second tap of a double tap must not send. */
-const tapPauseMilliseconds = 700;
 
 export class SendDialog {
   #send; #dialog; #inside = h("div.stack"); #title = h("h2", { id: "dialog-title" });

@@ -557,6 +557,7 @@ def step_10_wrong_clock(_):
 
 
 def step_10_form_survives(browser):
+    at_score(SECOND, 7)
     browser.open(f"compose?event=update&group={SECOND}&type={TYPE}&at=survives")
     browser.wait("10: the form is filled in", lambda: browser.field("contentState.home").get_attribute("value") == "7")
     put(browser, "contentState.home", 9)
@@ -595,6 +596,7 @@ def step_10_revoked_key(_):
 
 
 def step_11_compose_update(browser):
+    at_score(SECOND, 7)
     browser.open(f"compose?at={time.time_ns()}")
     browser.click(browser.find("input[name=event][value=update]"))
     names = browser.run("return [...document.querySelectorAll('#groups option')].map((one) => one.value)")
@@ -889,15 +891,51 @@ LAYOUT = {"contentStateSchema": {"home": "int", "away": "int", "minute": "int", 
                      "countdown": "kickOff", "lines": ["phase"], "steps": [{"label": "no goal", "field": "home", "add": -1}]}}
 
 
-def step_preview(browser):
+@contextlib.contextmanager
+def type_with(browser, **fields):
+    """Changes the activity type for a while."""
     path = f"/v1/activity-types/{TYPE}"
-    before = api("GET", path)
-    api("PUT", path, LAYOUT)
+    before = {name: value for name, value in api("GET", path).items() if name not in ("name", "v", "app")}
+    api("PUT", path, {**before, **fields})
     try:
-        layout_of_type(browser)
+        yield
     finally:
-        api("PUT", path, {name: value for name, value in before.items() if name not in ("name", "v", "app")})
+        api("PUT", path, before)
         browser.driver.refresh()
+
+
+def step_11_private_group(browser):
+    """A group that belongs to one user, such as an order: card, dialog and form are about this user."""
+    name, user = f"private-{RUN}", some_user()
+    of_user = lambda: api("GET", f"/v1/groups/{name}?user={user}")  # noqa: E731
+    with type_with(browser, private=True):
+        send("start", name, audience={"users": [user]})
+        browser.open("")
+        browser.driver.refresh()
+        browser.wait("11: a private group has a card", lambda: "home +1" in card(browser, name).text)
+        until("the phone", lambda: of_user()["running"] == 1)
+        press_step(browser, name, "home +1")
+        browser.wait("11: its dialog knows the group of this user", lambda: is_ready(browser) and f"0:0 → 1:0, {name}, user {user}: 1 phone, now" in dialog(browser))
+        browser.click(browser.find("dialog button[value=yes]"))
+        until("the goal of the user", lambda: of_user()["newest"]["contentState"]["home"] == 1)
+        browser.wait("11: it can be put back", lambda: "put back 0:0" in card(browser, name).text)
+        browser.click(card(browser, name).find_element(By.XPATH, ".//a[normalize-space(.)='Update']"))
+        browser.wait("11: its form is filled in for the user", lambda: browser.field("audience.users").get_attribute("value") == user and browser.field("contentState.home").get_attribute("value") == "1")
+        put(browser, "contentState.away", 1)
+        press_send(browser)
+        browser.wait("11: the dialog of the form knows it too", lambda: is_ready(browser) and f"1:0 → 1:1, {name}, user {user}: 1 phone, now" in dialog(browser))
+        send("update", name, 2, audience={"users": [user]})
+        until("the feed's goal", lambda: of_user()["newest"]["contentState"]["home"] == 2)
+        browser.click(browser.find("dialog button[value=yes]"))
+        browser.wait("11: a form that is older than the private group is refused", lambda: "has a newer state" in dialog(browser))
+        keys(browser, Keys.ESCAPE)
+        send("end", name, audience={"users": [user]}, dismissalDate={"offset": 0})
+        until("the end", lambda: of_user()["state"] == "ended")
+
+
+def step_preview(browser):
+    with type_with(browser, **LAYOUT):
+        layout_of_type(browser)
 
 
 def layout_of_type(browser):

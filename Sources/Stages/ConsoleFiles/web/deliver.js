@@ -32,7 +32,7 @@ function lookupPath(body, key) {
  * @param say called while the gateway does not answer.
  * @returns the send, or null if no such request is stored.
  */
-export async function lookUp({ body, key, at }, { say, signal }) {
+export async function lookUp({ body, key, at = 0 }, { say, signal }) {
   let missingSince = null;
   for (;;) {
     try {

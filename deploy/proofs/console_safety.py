@@ -364,13 +364,14 @@ def step_7_figures(browser):
         send("update", UNKNOWN, 1)
     browser.open("")
     shown = lambda: re.search(r"Pushes per second\n([\d.,]+)", browser.text())[1]  # noqa: E731
-    browser.wait("7: pushes a second are those of all sends of the last full minute", lambda: shown() == last_minute() and float(shown().replace(",", "")) > 50)
+    browser.wait("7: pushes a second are those of all sends of the last full minute", lambda: shown() == last_minute() and float(shown().replace(",", "")) > 10)
     browser.open("")
     browser.wait("7: Now has three charts of the last 15 minutes", lambda: browser.run("return document.querySelectorAll('main svg.chart.small').length") == 3)
     browser.wait("7: the charts show pushes", lambda: browser.run("return document.querySelectorAll('main svg.chart.small rect.mark').length") > 0)
+    words = lambda: " ".join(browser.text().split())  # noqa: E731
     total = lambda: sum(one.get("accepted", 0) for one in api("GET", "/v1/series?range=15m")["items"])  # noqa: E731
-    browser.wait("7: the legend has the accepted pushes of insight's series", lambda: f"accepted {total():,}" in browser.text())
-    browser.wait("7: and the newest half and 99 % of the latencies", lambda: re.search(r"half within [\d.]+ m?s\s+99 % within [\d.]+ m?s", browser.text()) is not None)
+    browser.wait("7: the legend has the accepted pushes of insight's series", lambda: f"accepted {total():,}" in words())
+    browser.wait("7: and the newest half and 99 % of the latencies", lambda: re.search(r"half within [\d.]+ m?s 99 % within [\d.]+ m?s", words()) is not None)
     pushed = total()
     check(pushed >= 944 * 4, f"7: the series has all pushes of the last minutes: {pushed}")
     browser.click(browser.find("input[name=series-range][value='24h']"))

@@ -31,7 +31,8 @@ def api(method, path, body=None, key="ADMIN"):
         GATEWAY + path, method=method, data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": "Bearer " + os.environ[key]})
     with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
+        text = answer.read()
+    return json.loads(text) if text else None
 
 
 def is_expected(message):

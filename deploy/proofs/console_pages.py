@@ -1,9 +1,7 @@
 """Uses the pages of the console for sends, people and set-up in headless Chromium, with keys of two apps, and checks the rules of WCAG 2.2 AA."""
 import csv
 import io
-import json
 import os
-import re
 import sys
 import time
 import urllib.error
@@ -16,13 +14,14 @@ from selenium.webdriver.common.keys import Keys
 
 import console_browser
 from console_browser import Browser, api, check, failures
+from console_phones import NOT_ALLOWED, TYPE, answering, report, until, until_outcome
 from console_proxy import Proxy
 
 console_browser.LIMIT = 20
 # A type and a webhook that do not exist yet.
 console_browser.REFUSED += ("status of 404",)
 RUN = time.strftime("%H%M%S")
-TYPE, GROUP, BROKEN, SEGMENT = "MatchAttributes", f"semi-final-{RUN}", f"broken-{RUN}", f"fans-{RUN}"
+GROUP, BROKEN, SEGMENT = f"semi-final-{RUN}", f"broken-{RUN}", f"fans-{RUN}"
 BROKEN_PHONES = 120
 # Phones that get a start and whose people do not allow it.
 WAITING, WAITING_PHONES = f"waiting-{RUN}", 40
@@ -38,18 +37,6 @@ def send(event, group=GROUP, home=0, **fields):
     if event == "start":
         body = {"audience": "everyone", **body, "attributesType": TYPE, "attributes": {"home": "Larks", "away": "Terns"}, "alert": {"title": "Kick-off"}}
     return api("POST", "/v1/sends", body)
-
-
-def until(sentence, fact, limit=60):
-    end = time.time() + limit
-    while time.time() < end:
-        try:
-            if fact():
-                return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    raise TimeoutError(sentence)
 
 
 def rows(browser):
@@ -186,7 +173,7 @@ def step_5_segments(browser):
 
 
 def dialog_yes(browser):
-    browser.click(browser.find("dialog button[value=yes]"))
+    browser.click(browser.find("dialog button[value=yes]:not(:disabled)"))
 
 
 def status_with(key, path="/v1/app"):
@@ -288,6 +275,32 @@ def step_7_roles(_):
     browser.close()
 
 
+def step_7_definition(browser):
+    """A start that was saved is composed for one user. It gets the dialog of each send."""
+    group = f"defined-{RUN}"
+    browser.open(f"compose?event=start&type={TYPE}&at={time.time_ns()}")
+    browser.wait("7: the form has the fields of the type", lambda: browser.field("attributes.home").is_displayed())
+    for path, value in [("contentState.home", 1), ("contentState.away", 2), ("attributes.home", "Larks"), ("attributes.away", "Terns"), ("alert.title", "Your order")]:
+        browser.field(path).send_keys(str(value))
+    press(browser, "Save as definition")
+    browser.wait("7: a start is saved as a definition", lambda: "Saved as" in browser.text())
+    key = api("GET", "/v1/definitions")["items"][0]["notificationKey"]
+    user = api("GET", f"/v1/installations/{phone_of(GROUP)}")["userId"]
+    browser.open(f"definitions?key={key}")
+    browser.field("target.extId").send_keys(user)
+    browser.field("message.groupId").send_keys(group)
+    press(browser, "Compose for this user")
+    browser.wait("7: a definition fills the form in", lambda: browser.field("contentState.away").get_attribute("value") == "2" and browser.field("attributes.home").get_attribute("value") == "Larks"
+                 and browser.field("alert.title").get_attribute("value") == "Your order" and browser.field("audience.users").get_attribute("value") == user)
+    press(browser, "Send …")
+    browser.wait("7: the dialog counts one phone", lambda: f"Start with 1:2, {group}, user {user}: 1 phone, now" in browser.find("dialog h2").text)
+    dialog_yes(browser)
+    until("the start", lambda: api("GET", f"/v1/groups/{group}")["running"] == 1)
+    browser.wait("7: the page of the send is open", lambda: "/sends/" in browser.driver.current_url)
+    api("POST", "/v1/sends", {"event": "end", "groupId": group, "dismissalDate": {"offset": 0}})
+    api("DELETE", f"/v1/definitions/{key}")
+
+
 def step_8_several_apps(_):
     browser = Browser()
     browser.log_in("ADMIN")
@@ -314,6 +327,20 @@ def step_8_several_apps(_):
     browser.driver.switch_to.window(first)
     time.sleep(2)
     check(app() == "demo" and GROUP in browser.text(), "8: the first tab keeps its own app")
+    browser.click(browser.find_text("article", GROUP).find_element(By.XPATH, ".//button[normalize-space(.)='away +1']"))
+    ready = "return document.querySelector('dialog button[value=yes]')?.disabled === false"
+    browser.wait("8: its dialog is ready", lambda: browser.run(ready) and f"2:0 → 2:1, {GROUP}" in browser.find("dialog").text)
+    second = next(one for one in browser.driver.window_handles if one != first)
+    browser.driver.switch_to.window(second)
+    choose("demo")
+    browser.wait("8: the other tab switches its app while the dialog is open", lambda: app() == "demo")
+    choose("other")
+    browser.wait("8: and back", lambda: app() == "other")
+    browser.driver.switch_to.window(first)
+    dialog_yes(browser)
+    until("the goal of the first tab", lambda: api("GET", f"/v1/groups/{GROUP}")["newest"]["contentState"] == {"home": 2, "away": 1})
+    sent = api("GET", "/v1/sends", key="OTHER")["items"]
+    check(not [one for one in sent if one.get("groupId") == GROUP], "8: the first tab sends for its own app")
     browser.picture("pages-8-apps")
     cookies = {one["name"]: one for one in browser.driver.get_cookies()}
     check(set(cookies) == {"flotilla_session.demo", "flotilla_session.other"} and all(one["httpOnly"] and one["sameSite"] == "Strict" for one in cookies.values()), "8: each app has its own cookie")
@@ -465,30 +492,11 @@ def step_12_audience(browser):
     api("POST", "/v1/sends", {"event": "end", "groupId": group, "dismissalDate": {"offset": 0}})
 
 
-def simulate(method, script=None):
-    """Sets or deletes the faults of the simulated APNs."""
-    with open(os.environ["LOG"]) as log:
-        control = re.search(r'"control":"([0-9.:]+)"', log.read()).group(1)
-    request = urllib.request.Request(f"http://{control}/v1/script", method=method, data=None if script is None else json.dumps(script).encode())
-    urllib.request.urlopen(request, timeout=10).close()
-
-
-def report(name, count):
-    """Reports start tokens of phones that the simulated APNs does not know."""
-    api("POST", "/v1/reports", [{"installationId": f"{name}-{number}", "userId": f"user-{name}-{number}", "environment": "production", "kind": "startToken",
-                                 "attributesType": TYPE, "token": f"{number:032x}{abs(hash(name)) % 10**12:032x}", "tags": [name]} for number in range(count)])
-    until("the reports", lambda: api("GET", f"/v1/users/user-{name}-{count - 1}")["installations"])
-
-
 def start_with(answer, name, count, outcome):
     """Starts a group on reported phones while APNs gives one answer to each start."""
-    report(name, count)
-    simulate("PUT", {"rules": [{"match": {"events": ["start"]}, "answer": answer}]})
-    try:
-        started = send("start", name, audience={"users": [f"user-{name}-{number}" for number in range(count)]})
-        until(f"{count} {outcome}", lambda: api("GET", f"/v1/sends/{started['sendId']}?at={started['acceptedAt']}")["report"].get(outcome) == count)
-    finally:
-        simulate("DELETE")
+    users = report(name, count)
+    with answering({"match": {"events": ["start"]}, "answer": answer}):
+        until_outcome(send("start", name, audience={"users": users}), **{outcome: count})
 
 
 def prepare():
@@ -500,7 +508,7 @@ def prepare():
     send("update", home=2)
     until("the update", lambda: running()["onNewest"] >= 900)
     # The last, because these phones would get the other starts too.
-    start_with({"status": 200, "body": ""}, WAITING, WAITING_PHONES, "accepted")
+    start_with(NOT_ALLOWED, WAITING, WAITING_PHONES, "accepted")
 
 
 def main():

@@ -1,12 +1,13 @@
-"""A proxy between the browser and the gateway. It can lose an answer, refuse connections as a killed gateway does, and
+"""A proxy between the browser and the gateway. It can lose an answer or keep it back, refuse connections as a killed gateway does, and
 count bytes. With a folder it serves the console's files from there, so that a change of a page needs no build."""
+import contextlib
 import http.client
 import http.server
-import json
 import os
 import threading
+import time
 
-PASSED_ON = {"content-type", "content-encoding", "etag", "vary", "location", "set-cookie", "cache-control", "content-security-policy",
+PASSED_ON = {"content-type", "date", "content-encoding", "etag", "vary", "location", "set-cookie", "cache-control", "content-security-policy",
              "cross-origin-opener-policy", "cross-origin-resource-policy", "referrer-policy", "x-content-type-options", "next-cursor"}
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -21,8 +22,10 @@ class Proxy:
         # the gateway is "down": nothing reaches it. "killed": `kill` ends the gateway before it has read a send.
         self.fault = None
         self.kill = lambda: None
-        # Answers by path, in place of the gateway's.
-        self.canned = {}
+        # Paths whose connections are closed without an answer.
+        self.lost_paths = set()
+        # Seconds by path, for which an answer of the gateway is kept back.
+        self.pauses = {}
         proxy = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -45,7 +48,7 @@ class Proxy:
 
     def handle(self, request):
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
-        if self.fault == "down":
+        if self.fault == "down" or request.path.split("?")[0] in self.lost_paths:
             request.close_connection = True
             return
         is_send = request.command == "POST" and request.path == "/v1/sends" and b'"dryRun"' not in body
@@ -57,7 +60,8 @@ class Proxy:
             self.send_keys.add(request.headers["Idempotency-Key"])
         if self.fault == "killed" and is_send:
             self.kill()
-        answer = self.file(request.path) or self.canned_answer(request.path) or self.forward(request, body)
+        answer = self.file(request.path) or self.forward(request, body)
+        time.sleep(self.pauses.get(request.path.split("?")[0], 0))
         if self.fault == "lost" and is_send:
             self.fault = "down"
             request.close_connection = True
@@ -72,9 +76,14 @@ class Proxy:
         request.wfile.write(content)
         self.bytes += len(content) + sum(len(name) + len(value) + 4 for name, value in headers)
 
-    def canned_answer(self, path):
-        found = self.canned.get(path.split("?")[0])
-        return found and (200, [("Content-Type", "application/json")], json.dumps(found).encode())
+    @contextlib.contextmanager
+    def slow(self, path, seconds):
+        """Keeps back the answers of a path."""
+        self.pauses[path] = seconds
+        try:
+            yield
+        finally:
+            del self.pauses[path]
 
     def file(self, path):
         path = path.split("?")[0]

@@ -27,6 +27,9 @@ static const unsigned char away_js[] = {
 static const unsigned char charts_js[] = {
 #embed "web/charts.js"
 };
+static const unsigned char clock_js[] = {
+#embed "web/clock.js"
+};
 static const unsigned char compose_js[] = {
 #embed "web/compose.js"
 };
@@ -231,6 +234,7 @@ const struct console_file console_files[] = {
     FILE("audit.js", audit_js),
     FILE("away.js", away_js),
     FILE("charts.js", charts_js),
+    FILE("clock.js", clock_js),
     FILE("compose.js", compose_js),
     FILE("composeaside.js", composeaside_js),
     FILE("composer.js", composer_js),

@@ -1,5 +1,7 @@
 // Calls to the server with the current session.
 
+import { noteServerTime } from "./clock.js";
+
 /** A call's answer that is an error. */
 export class Refusal extends Error {
   constructor(status, body) {
@@ -37,8 +39,11 @@ async function fetched(method, path, options) {
   }
   const limit = AbortSignal.timeout(limitMilliseconds);
   const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
+  const askedAt = performance.now();
   try {
-    return await fetch(path, { method, headers, body, signal, credentials: "same-origin", cache: "no-store" });
+    const answer = await fetch(path, { method, headers, body, signal, credentials: "same-origin", cache: "no-store" });
+    noteServerTime(answer.headers.get("Date"), askedAt);
+    return answer;
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Refusal(0, { error: { code: "unreachable", message: "the gateway does not answer" } });

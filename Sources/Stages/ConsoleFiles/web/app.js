@@ -23,6 +23,7 @@ import segments from "./segments.js";
 import keys from "./keys.js";
 import webhooks from "./webhooks.js";
 import appPage from "./apppage.js";
+import { serverNow } from "./clock.js";
 
 const router = new Router();
 router.add("/", now);
@@ -110,7 +111,7 @@ function enter() {
   shown = frame(root, { left, switched, added });
   clearTimeout(endTimer);
   // The timer also works while no page polls, so a reader who returns later sees why the session ended.
-  endTimer = setTimeout(() => exit(ended), Math.min(2 ** 31 - 1, Math.max(0, session.endsAt - Date.now())));
+  endTimer = setTimeout(() => exit(ended), Math.min(2 ** 31 - 1, Math.max(0, session.endsAt - serverNow())));
   open();
 }
 
@@ -131,7 +132,7 @@ window.addEventListener("hashchange", () => {
 });
 // Timers do not run while a machine sleeps.
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && shown && Date.now() >= session.endsAt) exit(ended);
+  if (!document.hidden && shown && serverNow() >= session.endsAt) exit(ended);
 });
 onEnd((refusal) => {
   if (shown) exit(refusal.code === "session_ended" ? ended : `${what(refusal)} Log in with another key.`);

@@ -2,6 +2,7 @@
 
 import { coded, notice } from "./parts.js";
 import { ago, time } from "./format.js";
+import { serverNow } from "./clock.js";
 
 const stillAfter = 20_000;
 
@@ -45,7 +46,7 @@ export class Freshness {
       list.push(notice("warn", this.#asOf === undefined
         ? "Insight does not answer. The outcomes of the pushes appear when it does."
         : `Insight does not answer. The outcomes of the pushes are from ${time(this.#asOf)}.`));
-    } else if (this.#asOf && Date.now() - this.#asOf > stillAfter && Date.now() - this.#movedAt > stillAfter) {
+    } else if (this.#asOf && serverNow() - this.#asOf > stillAfter && Date.now() - this.#movedAt > stillAfter) {
       list.push(notice("", `Insight has read nothing new since ${time(this.#asOf)} (${ago(this.#asOf)}): there is no traffic, or insight is stuck.`));
     }
     if (this.#partial?.lanes?.length) {

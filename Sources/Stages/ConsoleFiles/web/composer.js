@@ -16,7 +16,7 @@ import { movedNotice } from "./difference.js";
 import { freshKey, lookUp } from "./deliver.js";
 import { discardDraft, draftOf, saveDraft } from "./drafts.js";
 import { otherForms } from "./unsent.js";
-import { saveDefinition } from "./definitions.js";
+import { formOfDefinition, saveDefinition } from "./definitions.js";
 import { isSameBody, Trial } from "./trial.js";
 import { composeAside, shownAttributes } from "./composeaside.js";
 import { keepBeforeSend } from "./putback.js";
@@ -37,7 +37,7 @@ export class Composer {
   async begin() {
     const { signal } = this.signal;
     const [types, segments, groups] = await Promise.all([get("/v1/activity-types", signal), get("/v1/segments", signal),
-      get("/v1/groups?state=live&limit=100", signal).catch(() => ({ groups: [] }))]);
+      get("/v1/groups?state=live&limit=100", signal).catch(() => ({ items: [] }))]);
     const draft = draftOf(this.#address);
     const namesOf = ({ items }) => items.map(({ name }) => name);
     const asked = events.map(([name]) => name).find((name) => name === this.#asked.get("event")) ?? "start";
@@ -45,6 +45,7 @@ export class Composer {
     this.#form = new SendForm(draft?.form?.event ?? asked, known, { changed: (how) => this.#changed(how), groupChosen: (group) => this.#groupChosen(group) });
     this.#draw();
     if (draft?.form) await this.#restore(draft);
+    else if (this.#asked.get("definition")) await this.#form.restore(await formOfDefinition(this.#asked, signal), null, signal);
     else await this.#fillIn(known);
     this.#changed({ isByReader: false });
     this.#stopWatch = watchGroup(this.#form, (group) => { this.#newest = group; this.#drawMoved(); });
@@ -66,8 +67,8 @@ export class Composer {
 
   async #restore(draft) {
     await this.#form.restore(draft.form, draft.basis, this.signal.signal);
-    const discard = h("button.small", { type: "button", onclick: () => { discardDraft(this.#address); this.#form = null; location.reload(); } }, "Start afresh");
-    show(this.#said, notice("", `This form is as you left it, ${ago(draft.at)}. `, discard));
+    show(this.#said, notice("", `This form is as you left it, ${ago(draft.at)}. `,
+      h("button.small", { type: "button", onclick: () => { discardDraft(this.#address); this.#form = null; location.reload(); } }, "Start afresh")));
   }
 
   /** Fills a new form in: the group of the address, and its newest state. */
@@ -77,6 +78,7 @@ export class Composer {
     this.#form.groupId = isOnlyGroup ? known.groups[0].groupId : group;
     const type = this.#asked.get("type") || (this.#form.event === "start" ? known.types[0] : "") || "";
     if (type) await this.#form.chooseType(type, this.signal.signal);
+    this.#form.chooseUser(this.#asked.get("user"));
     await this.#groupChosen(this.#form.groupId);
   }
 
@@ -133,6 +135,8 @@ export class Composer {
 
   get #attributes() { return shownAttributes(this.#form, () => this.#drawAside()); }
   #save(fields = {}) {
+    // After the page is left, the tab may show another app. What is stored stays, and is looked up later.
+    if (this.signal.signal.aborted) return;
     saveDraft(this.#address, { title: `${this.#form.event} of ${this.#form.groupId || "no group"}`, form: this.#form.snapshot(), basis: this.#form.basis, ...fields });
   }
 
@@ -144,8 +148,7 @@ export class Composer {
 
   async #tryOut() {
     this.#trial?.stop();
-    const body = this.#form.body();
-    const trial = this.#trial = new Trial(body, () => { if (trial === this.#trial) this.#drawAside(); });
+    const trial = this.#trial = new Trial(this.#form.body(), () => { if (trial === this.#trial) this.#drawAside(); });
     await trial.start();
     this.#drawAside();
     this.#aside.querySelector(".trial")?.scrollIntoView({ block: "nearest" });
@@ -180,14 +183,12 @@ export class Composer {
   /** Finds out about a send whose answer was lost, if there is one. */
   async #lookUpPending(pending) {
     if (!pending) return;
-    const { body, key } = pending;
     const say = (error) => show(this.#said, notice("warn", "The answer to this send was lost. The console looks it up. ", error && coded(what(error))));
     say();
     this.#isLookingUp = true;
     try {
-      const found = await lookUp(body, key, { say, signal: this.signal.signal });
-      if (found) this.#sent(found, body);
-      else this.#notStored();
+      const found = await lookUp(pending, { say, signal: this.signal.signal });
+      found ? this.#sent(found, pending.body) : this.#notStored();
     } catch (error) { if (!this.signal.signal.aborted) showRefusal(this.#said, this.#form.element, error); } finally { this.#isLookingUp = false; }
   }
 

@@ -31,7 +31,8 @@ function text(name, path, hint, { parse = (value) => value, print = String, ...a
 function number(word, name, path, hint) {
   const parse = (value) => {
     const parsed = Number(value);
-    if (Number.isNaN(parsed)) throw new FieldError(path, "must be a number");
+    // Blanks would count as 0.
+    if (value.trim() === "" || !Number.isFinite(parsed)) throw new FieldError(path, "must be a number");
     return parsed;
   };
   return text(name, path, hint, { parse, inputmode: isWhole(word) ? "numeric" : "decimal" });

@@ -1,5 +1,7 @@
 // Dates in the fields of a form, in the reader's time zone.
 
+import { serverNow } from "./clock.js";
+
 /** A value that cannot be sent, with the path of its field. */
 export class FieldError extends Error {
   constructor(path, message) {
@@ -24,7 +26,7 @@ export function dateSeconds(input, path) {
 export function futureSeconds(input, path) {
   const seconds = dateSeconds(input, path);
   if (seconds === undefined) throw new FieldError(path, "needs a day and a time; choose Now to send at once");
-  if (seconds * 1000 <= Date.now()) throw new FieldError(path, "is in the past; choose Now to send at once");
+  if (seconds * 1000 <= serverNow()) throw new FieldError(path, "is in the past; choose Now to send at once");
   return seconds;
 }
 

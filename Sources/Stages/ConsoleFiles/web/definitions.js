@@ -1,13 +1,12 @@
-// Saved starts, sent to one user by their number.
+// Saved starts. Programs send them by their number, and people compose a start for one user from them.
 
 import { h } from "./h.js";
 import { call, get, post, segment } from "./api.js";
 import { may } from "./session.js";
 import { show } from "./patch.js";
-import { card, coded, confirm, during, empty, facts, field, head, moment, notice, table } from "./parts.js";
+import { card, coded, confirm, empty, facts, field, head, moment, notice, table } from "./parts.js";
 import { ask, toAsking } from "./router.js";
 import { what } from "./away.js";
-import { showProblems } from "./problems.js";
 
 /** Saves the body of a start as a definition. Returns its number. */
 export async function saveDefinition(body) {
@@ -16,6 +15,13 @@ export async function saveDefinition(body) {
     liveActAttr: body.attributes, liveActAttrType: body.attributesType, groupId: body.groupId,
   });
   return notificationKey;
+}
+
+/** The form of a start from a definition, for the user of an address. */
+export async function formOfDefinition(asked, signal) {
+  const { title, message, liveActAttrType, liveActAttr, contentState } = await get(`/v1/definitions/${segment(asked.get("definition"))}`, signal);
+  return { event: "start", type: liveActAttrType, state: contentState, attributes: liveActAttr, filled: null, raw: {
+    "choice audience": "users", "audience.users": asked.get("user") ?? "", groupId: asked.get("group") ?? "", "alert.title": title ?? "", "alert.body": message ?? "" } };
 }
 
 function page(place, { asked }) {
@@ -51,25 +57,14 @@ function page(place, { asked }) {
     } catch (error) { show(one, notice("bad", coded(what(error)))); }
   }
 
-  function sendForm(definition) {
+  function sendForm({ notificationKey, groupId }) {
     const user = h("input", { required: true, spellcheck: "false" });
-    const group = h("input", { spellcheck: "false", value: definition.groupId ?? "" });
-    const said = h("div");
-    const form = h("form.stack", { onsubmit: async (event) => {
+    const group = h("input", { spellcheck: "false", value: groupId ?? "" });
+    return h("form.stack", { onsubmit: (event) => {
       event.preventDefault();
-      const isMeant = await confirm(`Send definition ${definition.notificationKey}?`,
-        [h("p", `It starts ${group.value.trim() || "its group"} for the user ${user.value.trim()}, now.`)], "Send");
-      if (!isMeant) return;
-      try {
-        const accepted = await during(event.submitter, () => post("/rest/3.0/sendNotification", {
-          notificationKey: definition.notificationKey, target: { extId: user.value.trim() },
-          message: group.value.trim() ? { groupId: group.value.trim() } : undefined,
-        }));
-        show(said, notice("good", "Accepted: ", h("a", { href: toAsking({ at: accepted.acceptedAt }, "sends", accepted.sendId) }, "show progress")));
-      } catch (error) { show(said, error.problems?.length ? showProblems(form, error.problems) : notice("bad", coded(what(error)))); }
-    } }, h("div.pair", field("User id", user, { path: "target.extId" }), field("Group", group, { path: "message.groupId" })), said,
-    h("div", h("button.main", "Send to this user")));
-    return form;
+      location.hash = toAsking({ event: "start", definition: notificationKey, user: user.value.trim(), group: group.value.trim() }, "compose");
+    } }, h("div.pair", field("User id", user, { path: "target.extId" }), field("Group", group, { path: "message.groupId" })),
+    h("div", h("button.main", "Compose for this user")));
   }
 
   async function remove(key) {

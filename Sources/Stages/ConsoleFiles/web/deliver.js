@@ -8,6 +8,8 @@ export const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(1
 const pauseMilliseconds = 2000;
 /** A request that the gateway has taken can be unreadable for a moment. */
 const settleMilliseconds = 4000;
+/** A gateway that lost its caller can still store the request: until `gateway.acknowledge-limit`, which is 10 s by default. */
+const storedWithinMilliseconds = 12_000;
 
 const pause = (signal) => new Promise((resolve) => {
   const timer = setTimeout(resolve, pauseMilliseconds);
@@ -26,10 +28,11 @@ function lookupPath(body, key) {
 /**
  * Finds the send of a request whose answer was lost.
  *
+ * @param attempt `{body, key, at}`. `at` is the time at which the request left, in milliseconds since 1970.
  * @param say called while the gateway does not answer.
  * @returns the send, or null if no such request is stored.
  */
-export async function lookUp(body, key, { say, signal }) {
+export async function lookUp({ body, key, at = 0 }, { say, signal }) {
   let missingSince = null;
   for (;;) {
     try {
@@ -38,7 +41,7 @@ export async function lookUp(body, key, { say, signal }) {
       if (signal?.aborted) throw error;
       if (error.status === 404) {
         missingSince ??= Date.now();
-        if (Date.now() - missingSince > settleMilliseconds) return null;
+        if (Date.now() - missingSince > settleMilliseconds && Date.now() - at > storedWithinMilliseconds) return null;
       } else if (error.isAway) missingSince = null;
       else throw error;
       say?.(error);

@@ -1,6 +1,7 @@
 // Forms that are not sent yet. They survive another page, a new log-in and a reload, in the storage of this tab.
 
 import { session } from "./session.js";
+import { serverNow } from "./clock.js";
 
 const name = () => `drafts ${session.app}`;
 
@@ -18,7 +19,7 @@ export const draftOf = (address) => drafts()[address];
 /** Adds fields to the draft of an address. */
 export function saveDraft(address, fields) {
   const all = drafts();
-  all[address] = { ...all[address], at: Date.now(), ...fields };
+  all[address] = { ...all[address], at: serverNow(), ...fields };
   store(all);
 }
 

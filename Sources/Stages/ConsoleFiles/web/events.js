@@ -10,6 +10,7 @@ import { count } from "./format.js";
 import { ask, to } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { events as words } from "./words.js";
+import { serverNow } from "./clock.js";
 
 const day = 86_400_000;
 const ranges = { "24h": ["The last 24 hours", day, "hour"], "7d": ["The last 7 days", 7 * day, "hour"], "31d": ["The last 31 days", 31 * day, "day"] };
@@ -63,7 +64,7 @@ function page(place, { asked }) {
     body);
 
   const fields = () => {
-    const to = Date.now();
+    const to = serverNow();
     return { from: to - ranges[wanted.range][1], to, code: wanted.code, ...(wanted.user ? { user: wanted.user } : { group: wanted.group }) };
   };
 

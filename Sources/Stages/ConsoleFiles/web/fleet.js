@@ -7,12 +7,13 @@ import { show } from "./patch.js";
 import { card, empty, figures, head, moment, notice, table, tag } from "./parts.js";
 import { ago, count, counted, span } from "./format.js";
 import { Freshness } from "./away.js";
+import { serverNow } from "./clock.js";
 
 const lateAfter = 30_000;
 
 function stateOf(lag) {
   if (!lag.records) return tag("good", "at the end");
-  return lag.oldestAt && Date.now() - lag.oldestAt > lateAfter ? tag("warn", "behind") : tag("live", "reading");
+  return lag.oldestAt && serverNow() - lag.oldestAt > lateAfter ? tag("warn", "behind") : tag("live", "reading");
 }
 
 function page(place) {
@@ -37,7 +38,7 @@ function page(place) {
       fleet.lagUnknown && notice("warn", "The cluster does not report the positions of its consumer groups."),
       figures([
         ["Records waiting", count(lag.reduce((sum, one) => sum + one.records, 0))],
-        Number.isFinite(oldest) && ["Oldest waiting record", span(Date.now() - oldest)],
+        Number.isFinite(oldest) && ["Oldest waiting record", span(serverNow() - oldest)],
         ["Processes", count(processes.length)],
         suspects.length > 0 && ["Suspect tokens", count(suspects.reduce((sum, one) => sum + one, 0)), "last push failed"],
         ["Lanes read", lanes.count ? `${count(lanes.read)} of ${count(lanes.count)}` : "–"],
@@ -49,7 +50,7 @@ function page(place) {
           { title: "State", cell: stateOf },
           { title: "Records", kind: "number", cell: ({ records }) => count(records) },
           { title: "Partitions", kind: "number", cell: ({ partitions }) => count(partitions) },
-          Number.isFinite(oldest) && { title: "Oldest waiting record", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(Date.now() - oldestAt) : "–") },
+          Number.isFinite(oldest) && { title: "Oldest waiting record", kind: "number", cell: ({ oldestAt }) => (oldestAt ? span(serverNow() - oldestAt) : "–") },
         ].filter(Boolean), lag, ({ stage, topic }) => `${stage} ${topic}`)
         : empty("No figures", "Figures come from consumer groups. There are no groups yet.")),
       card("Processes", null, processes.length

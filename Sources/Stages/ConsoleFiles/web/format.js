@@ -1,5 +1,7 @@
 // Numbers and times in a readable format, in the reader's time zone.
 
+import { serverNow } from "./clock.js";
+
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
@@ -45,7 +47,7 @@ export function span(milliseconds) {
   return hours < 48 ? `${hours} h ${minutes % 60 ? `${minutes % 60} min` : ""}`.trim() : `${Math.floor(hours / 24)} days`;
 }
 
-export const ago = (at, now = Date.now()) => {
+export const ago = (at, now = serverNow()) => {
   const passed = Math.max(0, now - at);
   return passed < 2000 ? "just now" : `${span(passed)} ago`;
 };

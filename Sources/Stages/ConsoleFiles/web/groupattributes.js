@@ -2,6 +2,7 @@
 
 import { get, query } from "./api.js";
 import { session } from "./session.js";
+import { serverNow } from "./clock.js";
 
 /** The requests that run at the same time. A page with more groups asks for the others with its next polls. */
 const asksMax = 4;
@@ -42,7 +43,7 @@ export function attributesOf({ groupId, startedAt, userId }, found = () => {}) {
     if (attributes) found();
   };
   get(startOf({ groupId, startedAt })).then(({ items }) => {
-    const isNew = !items.length && Date.now() - (startedAt ?? 0) < settleMilliseconds;
+    const isNew = !items.length && serverNow() - (startedAt ?? 0) < settleMilliseconds;
     done(items[0]?.attributes, isNew ? retryMilliseconds : Infinity);
   }, () => done(undefined, retryMilliseconds));
   return undefined;

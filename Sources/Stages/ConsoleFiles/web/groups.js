@@ -97,7 +97,7 @@ function onePage(place, { parameters: { id }, asked }) {
 
   function draw() {
     const said = freshness.notices();
-    const fields = { group: id, type: group?.attributesType };
+    const fields = { group: id, user, type: group?.attributesType };
     show(top, head(id, {
       back: { href: "#/groups", text: "Groups" },
       tag: group && stateTag(group),

@@ -2,21 +2,25 @@
 // must not be sent, because it would put an older state over a newer one. The planner decides that.
 
 import { h } from "./h.js";
-import { get, segment } from "./api.js";
+import { get, query, segment } from "./api.js";
 import { bar } from "./charts.js";
 import { count, counted, share } from "./format.js";
 
-/** A group as a form sees it. `isKnown` is false if nothing was sent to the group and no phone has reported it. */
-export async function groupState(id, signal) {
+/**
+ * A group as a form sees it. `isKnown` is false if nothing was sent to the group and no phone has reported it.
+ *
+ * @param of `{signal, userId}`. A private group is the one of a user.
+ */
+export async function groupState(id, { signal, userId } = {}) {
   try {
-    const group = await get(`/v1/groups/${segment(id)}`, signal);
+    const group = await get(query(`/v1/groups/${segment(id)}`, { user: userId }), signal);
     const { newest } = group;
     return {
-      id, isKnown: isReal(group), isEnded: group.state === "ended", type: group.attributesType, startedAt: group.startedAt,
+      id, userId, isKnown: isReal(group), isEnded: group.state === "ended", type: group.attributesType, startedAt: group.startedAt,
       sendId: newest?.sendId, version: newest?.version, state: newest?.contentState, acceptedAt: newest?.acceptedAt,
     };
   } catch (error) {
-    if (error.status === 404) return { id, isKnown: false };
+    if (error.status === 404) return { id, userId, isKnown: false };
     throw error;
   }
 }
@@ -45,7 +49,7 @@ export const isReal = (group) => group.startedAt !== undefined || (group.running
 /** A body with the version that its form is based on. The planner refuses it if the group has moved on since. */
 export function ifUnmoved(body, basis) {
   // A start joins the newest state. A send for later is meant for the group as it is then.
-  const isCompared = body.event !== "start" && body.when === undefined && basis?.version !== undefined;
+  const isCompared = body.event !== "start" && body.when === undefined && basis?.id === body.groupId && basis?.version !== undefined;
   return isCompared ? { ...body, ifVersion: basis.version } : body;
 }
 

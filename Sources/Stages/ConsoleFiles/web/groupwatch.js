@@ -10,7 +10,7 @@ const pollMilliseconds = 3000;
  * @returns a function that stops the watching.
  */
 export const watchGroup = (form, took) => poll(
-  async (signal) => (form.groupId && form.event !== "start" && form.basis ? groupState(form.groupId, signal) : null),
+  async (signal) => (form.groupId && form.event !== "start" && form.basis ? groupState(form.groupId, { signal, userId: form.basis.userId }) : null),
   (group) => { if (!group || group.id === form.groupId) took(group); },
   () => { /* The comparison right before the send reports the failure. */ },
   pollMilliseconds);

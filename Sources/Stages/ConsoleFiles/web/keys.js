@@ -7,6 +7,7 @@ import { card, coded, confirm, during, empty, field, head, moment, notice, selec
 import { session } from "./session.js";
 import { what } from "./away.js";
 import { refusalNotice } from "./problems.js";
+import { serverNow } from "./clock.js";
 
 const roles = [["report", "report: what a phone may do"], ["read", "read"], ["send", "send and read"], ["admin", "admin: everything"]];
 const day = 86_400_000;
@@ -14,10 +15,10 @@ const lifetimes = [["", "no end"], ["30", "30 days"], ["90", "90 days"], ["365",
 
 function stateOf({ revokedAt, expiresAt }) {
   if (revokedAt) return tag("bad", "revoked");
-  return expiresAt && expiresAt <= Date.now() ? tag("warn", "expired") : tag("good", "valid");
+  return expiresAt && expiresAt <= serverNow() ? tag("warn", "expired") : tag("good", "valid");
 }
 
-const isOver = ({ revokedAt, expiresAt }) => revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= Date.now());
+const isOver = ({ revokedAt, expiresAt }) => revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= serverNow());
 
 function page(place) {
   const list = h("div.stack");
@@ -62,7 +63,7 @@ function page(place) {
   async function create(button) {
     const days = Number(lifetime.value);
     const made = await during(button, () => call("POST", "/v1/keys", { body: {
-      role: role.value, name: name.value.trim() || undefined, expiresAt: days ? Math.floor((Date.now() + days * day) / 1000) : undefined } }));
+      role: role.value, name: name.value.trim() || undefined, expiresAt: days ? Math.floor((serverNow() + days * day) / 1000) : undefined } }));
     show(said, notice("good", "This is the key. It is shown only now, so store it in a safe place.", h("p.secret", made.key)));
     name.value = "";
     look();

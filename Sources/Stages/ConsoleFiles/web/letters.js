@@ -9,6 +9,7 @@ import { count, counted } from "./format.js";
 import { ask, toAsking } from "./router.js";
 import { what } from "./away.js";
 import { letterRemedy, plain } from "./words.js";
+import { serverNow } from "./clock.js";
 
 const day = 86_400_000;
 const ranges = { "": ["The last 30 days", null], "1h": ["The last hour", 3_600_000], "24h": ["The last 24 hours", day], "7d": ["The last 7 days", 7 * day] };
@@ -36,7 +37,7 @@ function page(place, { asked }) {
       h("label.check", settled, "Include letters that were sent again or discarded")),
     body);
 
-  const filter = () => ({ stage: wanted.stage, reason: wanted.reason, since: ranges[wanted.range]?.[1] ? Date.now() - ranges[wanted.range][1] : undefined });
+  const filter = () => ({ stage: wanted.stage, reason: wanted.reason, since: ranges[wanted.range]?.[1] ? serverNow() - ranges[wanted.range][1] : undefined });
 
   async function look() {
     ask(wanted);

@@ -39,11 +39,11 @@ export class Match {
       `put back ${stateWords(layoutOfGroup(group), kept.before)} `, h("small", `${Math.ceil((kept.until - Date.now()) / 1000)} s`));
   }
 
-  #basis({ groupId, newest }) { return { id: groupId, sendId: newest.sendId, version: newest.version, state: newest.contentState }; }
+  #basis({ groupId, userId, newest }) { return { id: groupId, userId, sendId: newest.sendId, version: newest.version, state: newest.contentState }; }
 
   #putBack(group, { before, version, after }) {
     // If another send has come since, the planner refuses and the dialog shows both states.
-    return this.#send(group, before, { id: group.groupId, version, state: after }, true);
+    return this.#send(group, before, { id: group.groupId, userId: group.userId, version, state: after }, true);
   }
 
   async #send(group, state, basis, isUndo = false) {
@@ -52,7 +52,7 @@ export class Match {
     const body = { event: "update", groupId: group.groupId, attributesType: group.attributesType,
       audience: group.userId ? { users: [group.userId] } : "group", contentState: state };
     const dialog = new SendDialog({ body, key, verb: "Send", layout: layoutOfGroup(group), attributes: attributesOf(group), basis,
-      onAttempt: () => saveDraft(address, { pending: { body, key } }), onRefused: () => discardDraft(address) });
+      onAttempt: () => saveDraft(address, { pending: { body, key, at: Date.now(), isUndo, before: basis.state } }), onRefused: () => discardDraft(address) });
     const { accepted, refused, notStored } = await dialog.open();
     if (accepted) this.#sent(address, { body, isUndo, before: basis.state, accepted });
     else if (notStored) this.#say("warn", "The send was not stored, so nothing was sent.");
@@ -63,10 +63,10 @@ export class Match {
     discardDraft(address);
   }
 
-  #sent(address, { body, isUndo, before, accepted: { sendId, version } }) {
+  #sent(address, { body, isUndo, before, accepted: { sendId, version }, said = `Sent to ${body.groupId}.` }) {
     if (isUndo) forgetState(address);
     else keepState(address, { before, after: body.contentState, version });
-    this.#say("good", `Sent to ${body.groupId}.`, sendId);
+    this.#say("good", said, sendId);
     this.#changed();
   }
 
@@ -74,11 +74,11 @@ export class Match {
   async lookUpPending() {
     for (const [address, { pending }] of Object.entries(drafts())) {
       if (!address.startsWith("match ") || !pending) continue;
-      const { body, key } = pending;
+      const { body } = pending;
       this.#say("warn", `The answer to a send to ${body.groupId} was lost. The console looks it up.`);
-      const found = await lookUp(body, key, { signal: this.#signal });
+      const found = await lookUp(pending, { signal: this.#signal });
       discardDraft(address);
-      if (found) this.#say("good", `The send to ${body.groupId} was stored.`, found.sendId);
+      if (found) this.#sent(address, { ...pending, accepted: found, said: `The send to ${body.groupId} was stored.` });
       else this.#say("warn", `The send to ${body.groupId} was not stored, so nothing was sent.`);
     }
   }

@@ -7,7 +7,7 @@ import { poll } from "./poll.js";
 import { show } from "./patch.js";
 import { card, coded, empty, figures, head, moment, notice } from "./parts.js";
 import { line } from "./charts.js";
-import { count, share } from "./format.js";
+import { count, counted, share } from "./format.js";
 import { to, toAsking } from "./router.js";
 import { Freshness, what } from "./away.js";
 import { freshnessBar, isReal } from "./groupstate.js";
@@ -21,6 +21,9 @@ import { layoutOfGroup, Match } from "./match.js";
 
 /** The pauses between two polls of each part, in milliseconds. The groups are small and change most. */
 const pauses = { fleet: 5000, series: 5000 };
+
+/** A message covers the bottom of a small screen, so one about a success goes away. */
+const successMilliseconds = 20_000;
 
 /** Keeps the cards in their places: by the start of the group, and an ended group stays until the page is left. */
 class CardOrder {
@@ -49,7 +52,7 @@ function scoreLine(group) {
 function groupCard(group, match) {
   const { newest } = group;
   const mayAct = may("send") && group.state === "live";
-  const address = (event) => toAsking({ event, group: group.groupId, type: group.attributesType }, "compose");
+  const address = (event) => toAsking({ event, group: group.groupId, user: group.userId, type: group.attributesType }, "compose");
   return h("article.card.group", { "data-key": group.key },
     h("header",
       h("h2", h("a", { href: toAsking({ user: group.userId }, "groups", group.groupId) }, group.groupId)),
@@ -104,9 +107,9 @@ function figuresOf(groups, isPartial, series, problems) {
     ["Problems", problems ? h("button.small", { type: "button", onclick: () => document.getElementById("problems").scrollIntoView() }, `${problems}, show`) : "none"],
     ["Live groups", atLeast(count(groups.length), isPartial)],
     ["Phones in live groups", atLeast(count(phones), isPartial)],
-    ["On the newest version", phones ? share(on / phones) : "–", phones ? `${count(on)} phones` : ""],
+    ["On the newest version", phones ? share(on / phones) : "–", counted(on, "phone")],
     ["Pushes per second", rate === undefined ? "–" : rate > 0 && rate < 10 ? rate.toFixed(1) : count(rate),
-      ["in the last minute", recentCounts(series).some(Boolean) && line("Pushes of the last five minutes", recentCounts(series))]],
+      ["in the last minute", line("Pushes of the last five minutes", recentCounts(series))]],
   ]);
 }
 
@@ -122,10 +125,14 @@ function page(place) {
   const match = new Match({
     signal: end.signal,
     changed: () => stop.now(),
-    say: (kind, text, sendId) => { said = notice(kind, coded(text), sendId && " ", sendId && h("a", { href: to("sends", sendId) }, "Show")); draw(); },
+    say: (kind, text, sendId) => {
+      const told = said = notice(kind, coded(text), sendId && " ", sendId && h("a", { href: to("sends", sendId) }, "Show"));
+      if (kind === "good") setTimeout(() => { if (said === told) { said = null; draw(); } }, successMilliseconds);
+      draw();
+    },
   });
   const body = h("div.stack");
-  // A message must not move the cards, because a reader may be about to press a button of one.
+  // Messages and outdated figures must not move the cards, because a reader may be about to press a button of one.
   const toast = h("div.toast", { "aria-live": "polite" });
   place.append(
     head("Now", { sub: "The live groups, and the share of phones with the newest state.",
@@ -134,13 +141,12 @@ function page(place) {
 
   function draw() {
     const notices = freshness.notices();
-    show(toast, said?.cloneNode(true));
     if (!last) return show(body, ...notices, notices.length ? null : h("p.note", "Looking …"));
+    show(toast, ...notices, said?.cloneNode(true));
     const { groups, isPartial, series, fleet } = last;
     const list = troubles({ groups, behind, failures: series?.failuresOfLastHour, fleet });
     const cards = order.cards(groups);
     show(body,
-      ...notices,
       figuresOf(groups.filter(isReal), isPartial, series, list.length),
       cards.length
         ? h("div.groups", cards.map((group) => groupCard(group, match)))

@@ -2,6 +2,7 @@
 
 import { counted } from "./format.js";
 import { verdicts } from "./words.js";
+import { serverNow } from "./clock.js";
 
 /** The series, and so the color, of each outcome of a push in bars and charts. */
 export const outcomeSeries = { accepted: 1, rejected: 2, expired: 3, unknown: 4, superseded: 5 };
@@ -28,7 +29,7 @@ function endOf({ accepted = 0, rejected = 0, superseded = 0, expired = 0, unknow
 }
 
 /** The outcome of a send: mark, word and sentence. */
-export function outcomeOf(send, now = Date.now()) {
+export function outcomeOf(send, now = serverNow()) {
   const { verdict, report } = send;
   const [kind, word, sentence] = verdicts[verdict] ?? ["", verdict, ""];
   if (verdict !== "planned" || !send.isComplete) return [kind, word, sentence];

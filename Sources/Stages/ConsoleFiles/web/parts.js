@@ -92,16 +92,21 @@ export function withoutEnter(event) {
   if (event.key === "Enter" && event.target.closest("button")?.value === "yes") event.preventDefault();
 }
 
+/** The time for which a new dialog cannot be confirmed. The second tap of a double tap must not confirm it. */
+export const tapPauseMilliseconds = 700;
+
 /** Asks for confirmation. Resolves to true if the reader confirms. Enter confirms nothing. */
 export function confirm(title, inside, word, kind = "main") {
   return new Promise((resolve) => {
+    const yes = h(`button.${kind}`, { value: "yes", disabled: true }, word);
+    setTimeout(() => { yes.disabled = false; }, tapPauseMilliseconds);
     const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
       h("form", { method: "dialog" },
         h("h2", { id: "dialog-title" }, title),
         ...inside,
         h("div.actions",
           h("button", { value: "no", autofocus: true }, "Not now"),
-          h(`button.${kind}`, { value: "yes" }, word))));
+          yes)));
     dialog.addEventListener("keydown", withoutEnter);
     dialog.addEventListener("close", () => {
       dialog.remove();

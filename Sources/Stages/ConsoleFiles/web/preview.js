@@ -3,6 +3,7 @@
 
 import { h } from "./h.js";
 import { fieldWords, scoreOf, shortText, sideNames } from "./layout.js";
+import { serverNow } from "./clock.js";
 
 const linesMax = 4;
 const today = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
@@ -23,7 +24,7 @@ function timeOf(value, kind) {
 
 /** The time that is left until the countdown's end, as a phone counts it down. */
 function countdownText(layout, state) {
-  const left = Math.floor((timeOf(state?.[layout.countdown], layout.timeKind) - Date.now()) / 1000);
+  const left = Math.floor((timeOf(state?.[layout.countdown], layout.timeKind) - serverNow()) / 1000);
   if (Number.isNaN(left)) return undefined;
   const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60].map((part) => Math.max(0, part));
   const two = (part) => String(part).padStart(2, "0");

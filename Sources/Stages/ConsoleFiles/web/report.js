@@ -6,6 +6,7 @@ import { bar, funnel, legend } from "./charts.js";
 import { count, counted, share, span } from "./format.js";
 import { excluded, remedy } from "./words.js";
 import { outcomeNames, outcomeOf, outcomeSeries } from "./outcome.js";
+import { serverNow } from "./clock.js";
 
 export function verdictTag(send) {
   const [kind, word] = outcomeOf(send);
@@ -33,7 +34,7 @@ export function targets(send) {
 export function sendBar(send) {
   const { report } = send;
   if (send.verdict === "scheduled") {
-    return h("p", "It waits for its time. Its phones are counted when it goes out", send.dueAt ? `, in ${span(Math.max(0, send.dueAt - Date.now()))}.` : ".");
+    return h("p", "It waits for its time. Its phones are counted when it goes out", send.dueAt ? `, in ${span(Math.max(0, send.dueAt - serverNow()))}.` : ".");
   }
   if (!report || !isCounted(send)) {
     return bar("Lanes done", [{ name: "done", value: send.lanesDone ?? 0, series: 0 }], send.lanesExpected ?? 1,
@@ -67,13 +68,14 @@ export function sendFigures(send) {
   const latency = report?.latencyMilliseconds;
   const { all, said } = targets(send);
   if (send.verdict === "scheduled") return null;
+  const soFar = isCounted(send) ? undefined : "so far";
   return figures([
     ["Targeted", count(all), said],
-    report && ["Pushed", count(report.pushed)],
-    report && ["Accepted", count(report.accepted)],
+    report && ["Pushed", count(report.pushed), soFar],
+    report && ["Accepted", count(report.accepted), soFar],
     report && isCounted(send) && ["Pending", count(report.toGo)],
-    report && ["Rejected", count(report.rejected)],
-    report?.superseded > 0 && ["Superseded", count(report.superseded)],
+    report && ["Rejected", count(report.rejected), soFar],
+    report?.superseded > 0 && ["Superseded", count(report.superseded), soFar],
     latency && ["APNs latency", span(latency.p50), `p90 ${span(latency.p90)} · p99 ${span(latency.p99)}`],
     report?.opened !== undefined && ["Opened", count(report.opened)],
   ]);
@@ -90,6 +92,7 @@ export function failures(report) {
 }
 
 export function leftOut(send) {
+  if (!isCounted(send)) return null;
   const rows = Object.entries(send.excluded ?? {}).filter(([, number]) => number > 0).sort((a, b) => b[1] - a[1]);
   if (!rows.length) return null;
   return card("Excluded phones", null, table("Excluded phones by reason", [
@@ -99,7 +102,9 @@ export function leftOut(send) {
   ], rows, ([reason]) => reason));
 }
 
-export function environments(report) {
+export function environments(send) {
+  const { report } = send;
+  if (!isCounted(send)) return null;
   const rows = Object.entries(report?.environments ?? {}).filter(([, part]) => part.pushed > 0 || part.superseded > 0);
   if (rows.length < 2) return null;
   return card("By environment", null, table("By environment", [
@@ -111,7 +116,9 @@ export function environments(report) {
   ], rows, ([name]) => name));
 }
 
-export function systems(report) {
+export function systems(send) {
+  const { report } = send;
+  if (!isCounted(send)) return null;
   const ends = report?.bySystem ?? {};
   const jobs = { ...Object.fromEntries(Object.keys(ends).map((name) => [name, 0])), ...report?.systems };
   // Phones that have not reported their system come last.

@@ -8,6 +8,7 @@ import { choice, coded, confirm, during, empty, field, head, moment, notice, tab
 import { ask, toAsking } from "./router.js";
 import { span } from "./format.js";
 import { what } from "./away.js";
+import { serverNow } from "./clock.js";
 
 function page(place, { asked }) {
   let kind = asked.has("group") ? "group" : "user";
@@ -40,7 +41,7 @@ function page(place, { asked }) {
     if (answer.underWay || !answer.items) return show(body, notice("warn", "The scheduler does not answer. Waiting sends are stored and go out when it is back."));
     show(body, h("section.card", answer.items.length
       ? table("Schedules", [
-        { title: "Due", kind: "time", cell: ({ dueAt }) => [moment(dueAt), h("div.note", dueAt > Date.now() ? `in ${span(dueAt - Date.now())}` : "now")] },
+        { title: "Due", kind: "time", cell: ({ dueAt }) => [moment(dueAt), h("div.note", dueAt > serverNow() ? `in ${span(dueAt - serverNow())}` : "now")] },
         { title: "Schedule", kind: "name", cell: ({ scheduleName, scheduleId }) => [scheduleName, h("div", h("code", scheduleId))] },
         { title: "Event", cell: ({ event }) => event },
         { title: "Activity", kind: "name", cell: ({ activity }) => activity ?? "–" },

@@ -1,6 +1,7 @@
 // Schemas and examples of them: a schema from an example, the smallest value of a schema, and a value for a preview.
 
 import { fieldWords, plainType, schemaOfState } from "./layout.js";
+import { serverNow } from "./clock.js";
 
 /** A schema that fits an example. A list has the type of its first element. */
 export const schemaOfExample = (value) => withLists(value, schemaOfState(value));
@@ -49,7 +50,7 @@ export function sampleValue(schema, layout) {
     if (plain?.$enum) return plain.$enum[0];
     if (typeof plain !== "string") return undefined;
     if (plain.startsWith("string")) return fieldWords(name);
-    if (plain.startsWith("date.")) return new Date(Date.now() + minutesAhead * 60_000).toISOString();
+    if (plain.startsWith("date.")) return new Date(serverNow() + minutesAhead * 60_000).toISOString();
     return /^u?int|^double|^float/.test(plain) ? (score = Math.max(0, score - 1)) : undefined;
   };
   const members = Object.entries(schema?.$object ?? schema ?? {}).map(([name, type]) => [name, sampleOf(name, type)]);

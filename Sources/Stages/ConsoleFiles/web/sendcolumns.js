@@ -25,11 +25,10 @@ export const sendColumns = (isGroupShown = true) => [
     h("a", { href: toAsking({ at: send.acceptedAt }, "sends", send.sendId) }, send.event ?? "send"),
     storedContent(send) && [" ", storedContent(send)],
     storedAudience(send) && h("div.note", "to ", storedAudience(send))] },
-  { title: "Result", cell: (send) => verdictTag(send) },
+  { title: "Result", cell: (send) => [verdictTag(send), send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
+    && bar("Outcomes of the pushes", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed))] },
   { title: "Targeted", kind: "number", cell: (send) => count(targets(send).all) },
   { title: "Accepted", kind: "number", cell: (send) => count(send.report?.accepted) },
   { title: "Rejected", kind: "number", cell: (send) => count(send.report?.rejected) },
   { title: "Author and request", kind: "name", cell: (send) => [send.author ? h("code", send.author) : "–", send.requestId && h("div.note", { title: `Request ${send.requestId}` }, shortID(send.requestId))] },
-  { title: "", spoken: "Chart of the outcomes", kind: "name", cell: (send) => send.report && send.report.pushed + (send.report.superseded ?? 0) > 0
-    && bar("Outcomes of the pushes", reportParts(send.report), Math.max(send.expanded ?? 0, send.report.pushed)) },
 ].filter(Boolean);

@@ -2,7 +2,7 @@
 // runs itself. If the planner refuses a form that is older than the newest state of its group, it shows both states.
 
 import { h } from "./h.js";
-import { coded, notice, withoutEnter } from "./parts.js";
+import { coded, notice, tapPauseMilliseconds, withoutEnter } from "./parts.js";
 import { show } from "./patch.js";
 import { what } from "./away.js";
 import { changeTable, movedTable } from "./difference.js";
@@ -26,10 +26,12 @@ export class SendDialog {
   /** The doubt whose box the reader has ticked. Another doubt needs another tick. */
   #sureOf = null;
   #end = new AbortController();
-  #openedAt = Date.now();
+  // A clock that nobody can set.
+  #openedAt = performance.now();
   /** Whether the planner has refused the send or its trial, because the group has a newer state. */
   #isMoved = false;
   #lookupNote = null;
+  #attemptedAt;
 
   /**
    * @param send `{body, key, layout, attributes, basis, verb, isForm}`. `basis` is the group as the reader has seen it. `isForm`: the reader
@@ -46,13 +48,14 @@ export class SendDialog {
     this.#dialog = h("dialog.send", { "aria-labelledby": "dialog-title", onkeydown: withoutEnter },
       h("form", { method: "dialog", onsubmit: (event) => event.preventDefault() },
         this.#title, this.#inside, h("div.actions", this.#no, this.#yes)));
-    // Escape closes the dialog, and so does another page.
+    // Escape closes the dialog, and so does another page. While a request is under way, its outcome is awaited.
+    this.#dialog.addEventListener("cancel", (event) => { if (this.#phase === "sending") event.preventDefault(); });
     this.#dialog.addEventListener("close", () => this.#close({}));
     document.body.append(this.#dialog);
     this.#dialog.showModal();
     this.#draw();
     this.#check();
-    setTimeout(() => this.#draw(), trialPatienceMilliseconds + 50);
+    for (const pause of [tapPauseMilliseconds, trialPatienceMilliseconds]) setTimeout(() => this.#draw(), pause + 20);
     return new Promise((resolve) => { this.#resolve = resolve; });
   }
 
@@ -64,11 +67,13 @@ export class SendDialog {
     this.#resolve(result);
   }
 
-  /** Reads the group's newest state, and runs the trial. Both at the same time. */
+  /** Reads the group's newest state, and runs the trial. */
   async #check() {
-    const { body } = this.#send;
-    this.#trial = new Trial(body, () => this.#trialChanged());
-    const [trial] = await Promise.allSettled([this.#trial.start(), this.#readNewest()]);
+    const isCompared = this.#send.body.event === "start" || this.#send.basis;
+    if (!isCompared) await this.#takeBasis();
+    if (this.#end.signal.aborted) return;
+    this.#trial = new Trial(this.#send.body, () => this.#trialChanged());
+    const [trial] = await Promise.allSettled([this.#trial.start(), isCompared && this.#readNewest()]);
     if (this.#end.signal.aborted) return;
     if (trial.status === "rejected") {
       if (trial.reason.isAway) this.#trial.error = trial.reason;
@@ -79,11 +84,18 @@ export class SendDialog {
     this.#draw();
   }
 
+  /** Makes the state that this dialog shows the basis of a send without one. */
+  async #takeBasis() {
+    await this.#readNewest();
+    this.#send.basis = this.#newest;
+    this.#send.body = ifUnmoved(this.#send.body, this.#newest);
+  }
+
   async #readNewest() {
-    const { groupId } = this.#send.body;
+    const { body: { groupId }, basis } = this.#send;
     if (!groupId) return;
     try {
-      this.#newest = await groupState(groupId, this.#end.signal);
+      this.#newest = await groupState(groupId, { signal: this.#end.signal, userId: basis?.userId });
       this.#stateError = null;
     } catch (error) {
       if (!this.#end.signal.aborted) this.#stateError = error;
@@ -105,7 +117,8 @@ export class SendDialog {
     this.#draw();
   }
 
-  get #isSlow() { return Date.now() - this.#openedAt > trialPatienceMilliseconds; }
+  #isOpenFor(milliseconds) { return performance.now() - this.#openedAt > milliseconds; }
+  get #isSlow() { return this.#isOpenFor(trialPatienceMilliseconds); }
 
   /** The reason for which the reader must tick a box before the send, or null. */
   get #doubt() {
@@ -113,7 +126,7 @@ export class SendDialog {
   }
 
   get #mayConfirm() {
-    if (this.#phase !== "asking" || this.#isMoved || !(this.#trial.isOver || this.#isSlow)) return false;
+    if (this.#phase !== "asking" || this.#isMoved || !this.#isOpenFor(tapPauseMilliseconds) || !(this.#trial.isOver || this.#isSlow)) return false;
     const doubt = this.#doubt;
     return doubt ? this.#sureOf === doubt.text : true;
   }
@@ -123,6 +136,7 @@ export class SendDialog {
     this.#phase = "sending";
     this.#draw();
     const { body, key, onAttempt } = this.#send;
+    this.#attemptedAt = Date.now();
     onAttempt?.();
     try {
       const { accepted, lost } = await deliver(body, key);
@@ -138,7 +152,7 @@ export class SendDialog {
     const { body, key } = this.#send;
     try {
       const say = (error) => { this.#lookupNote = what(error); this.#draw(); };
-      const found = await lookUp(body, key, { say, signal: this.#end.signal });
+      const found = await lookUp({ body, key, at: this.#attemptedAt }, { say, signal: this.#end.signal });
       this.#close(found ? { accepted: found } : { notStored: true });
     } catch (error) {
       if (!this.#end.signal.aborted) this.#close({ refused: error });
@@ -147,9 +161,10 @@ export class SendDialog {
 
   #draw() {
     if (!this.#dialog.isConnected) return;
-    this.#title.textContent = this.#isMoved ? `${this.#send.body.groupId} has moved on` : sendSentence({ ...this.#send, newest: this.#newest, trial: this.#trial });
+    this.#title.textContent = this.#isMoved ? `${this.#send.body.groupId} ${this.#newest?.isEnded ? "has ended" : "has moved on"}` : sendSentence({ ...this.#send, newest: this.#newest, trial: this.#trial });
     this.#yes.disabled = !this.#mayConfirm;
     this.#yes.hidden = this.#isMoved || this.#phase === "looking";
+    this.#no.disabled = this.#phase === "sending";
     this.#no.textContent = this.#phase === "looking" ? "Close" : "Not now";
     show(this.#inside, this.#phase === "looking" ? this.#lookingUp() : this.#isMoved ? this.#moved() : this.#change());
   }
@@ -163,8 +178,8 @@ export class SendDialog {
   #moved() {
     const { basis, body, isForm } = this.#send;
     return [
-      notice("bad", `Nothing was sent. ${body.groupId} has a newer state than this ${isForm ? "form" : "card"} had.`),
-      movedTable(basis.state, this.#newest?.state, body.contentState),
+      notice("bad", `Nothing was sent. ${body.groupId} ${this.#newest?.isEnded ? "has ended, and " : ""}has a newer state than this ${isForm ? "form" : "card"} had.`),
+      movedTable(basis?.state, this.#newest?.state, body.contentState),
       isForm && h("div.buttons", h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest, isTaken: true }) }, "Take the newest state into the form"),
         h("button", { type: "button", onclick: () => this.#close({ newest: this.#newest }) }, "Keep my values and look again")),
     ];

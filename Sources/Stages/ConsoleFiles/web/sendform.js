@@ -24,6 +24,8 @@ export class SendForm {
   #places = { state: h("div"), attributes: h("div"), alert: h("div") };
   /** The state that the form has filled in by itself. A reader's own state is never overwritten. */
   #filled = null;
+  /** The user of a private group. */
+  #userId = undefined;
 
   /**
    * @param known `{types, segments, groups}`: names of types and segments, and the live groups.
@@ -60,6 +62,14 @@ export class SendForm {
   get groupId() { return this.#group.input.value.trim(); }
   set groupId(name) { this.#group.input.value = name; }
   get typeName() { return this.#typeName.input.value.trim(); }
+  /** Chooses the private group of a user, if an update or an end is for one. */
+  chooseUser(userId) {
+    if (!userId || this.event === "start") return;
+    this.#userId = userId;
+    putRawValues(this.element, { "choice audience": "users" }, true);
+    putRawValues(this.element, { "audience.users": userId }, false);
+  }
+
   /** The names of the live groups. */
   get groupNames() { return this.#groups.map(({ groupId }) => groupId); }
 
@@ -83,11 +93,15 @@ export class SendForm {
   async chooseType(name, signal) {
     this.#typeName.input.value = name;
     this.type = null;
+    let type = null;
     if (name) {
-      try { this.type = await get(`/v1/activity-types/${segment(name)}`, signal); } catch (error) {
+      try { type = await get(`/v1/activity-types/${segment(name)}`, signal); } catch (error) {
         if (error.status !== 404) throw error;
       }
     }
+    // The reader has chosen another type while this one was read.
+    if (name.trim() !== this.typeName) return;
+    this.type = type;
     this.#drawContent();
     this.#on.changed({ isByReader: false });
   }
@@ -116,9 +130,11 @@ export class SendForm {
 
   /** Reads the form's group, and fills in its type and its newest state. */
   async readGroup(signal) {
-    const group = await groupState(this.groupId, signal);
-    if (group.id !== this.groupId) return null;
-    if (group.type && group.type !== this.typeName) await this.chooseType(group.type, signal);
+    // The reader may choose another group during each wait. The state of the first one must not get into its form.
+    const isChosen = ({ id }) => id === this.groupId;
+    const group = await groupState(this.groupId, { signal, userId: this.#userId });
+    if (isChosen(group) && group.type && group.type !== this.typeName) await this.chooseType(group.type, signal);
+    if (!isChosen(group)) return null;
     this.takeGroup(group);
     return group;
   }
@@ -167,6 +183,7 @@ export class SendForm {
   /** Fills the form in from a draft. */
   async restore({ event, type, state, attributes, filled, raw }, basis, signal) {
     this.basis = basis ?? null;
+    this.#userId = basis?.userId;
     this.event = event;
     this.#drawEvent();
     await this.chooseType(type, signal);

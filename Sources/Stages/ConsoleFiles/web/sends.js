@@ -123,7 +123,7 @@ function onePage(place, { parameters: { id }, asked }) {
       columnsOf(sendFunnel(send), leftOut(send)),
       failures(send.report));
     failed.took(send.report);
-    show(details, columnsOf(environments(send.report), systems(send.report)),
+    show(details, columnsOf(environments(send), systems(send)),
       send.contentState && card("Content", null, h("div.in", h("pre.state", JSON.stringify(send.contentState, null, 1)))),
       card("Details", null, h("div.in", facts([
         ["Id", h("code", id)], ["Group", send.groupId && h("a", { href: to("groups", send.groupId) }, send.groupId)],

@@ -3,6 +3,7 @@
 import { ago, counted, span } from "./format.js";
 import { to } from "./router.js";
 import { remedy } from "./words.js";
+import { serverNow } from "./clock.js";
 
 export const lateAfter = 30_000;
 const shareOfAll = 0.95;
@@ -12,7 +13,7 @@ const shareOfAll = 0.95;
 export class BehindSince {
   #since = new Map();
 
-  took(groups, known = [], now = Date.now()) {
+  took(groups, known = [], now = serverNow()) {
     const earlier = new Map((known ?? []).map(({ groupId, since }) => [groupId, since]));
     const behind = groups.filter((group) => group.newest && (group.running ?? 0) > 0 && (group.share ?? 1) < shareOfAll);
     this.#since = new Map(behind.map(({ groupId }) => [groupId, Math.min(earlier.get(groupId) ?? now, this.#since.get(groupId) ?? now)]));
@@ -22,9 +23,9 @@ export class BehindSince {
 }
 
 function behindGroups(groups, behind) {
-  return groups.filter(({ groupId }) => Date.now() - (behind.since(groupId) ?? Infinity) > lateAfter).map((group) => {
+  return groups.filter(({ groupId }) => serverNow() - (behind.since(groupId) ?? Infinity) > lateAfter).map((group) => {
     const number = group.running - group.onNewest;
-    return [`${counted(number, "phone")} of ${group.groupId} ${number === 1 ? "is" : "are"} behind its newest state, for ${span(Date.now() - behind.since(group.groupId))}.`,
+    return [`${counted(number, "phone")} of ${group.groupId} ${number === 1 ? "is" : "are"} behind its newest state, for ${span(serverNow() - behind.since(group.groupId))}.`,
       to("groups", group.groupId)];
   });
 }
@@ -41,8 +42,8 @@ function fleetTroubles({ members = [], openBreakers = [], lag = [] }) {
       [`${process} of ${stage} does not answer; its last sign of life was ${ago(heardAt)}.`, "#/fleet"]),
     ...openBreakers.map(({ environment }) =>
       [`Pushes in ${environment} are paused: APNs refuses the app's key, team or topic. Correct the setting; no token is lost.`, "#/fleet"]),
-    ...lag.filter(({ oldestAt }) => oldestAt && Date.now() - oldestAt > lateAfter).map(({ stage, topic, records, oldestAt }) =>
-      [`${stage} is behind on ${topic}: the oldest of ${counted(records, "record")} has waited ${span(Date.now() - oldestAt)}.`, "#/fleet"]),
+    ...lag.filter(({ oldestAt }) => oldestAt && serverNow() - oldestAt > lateAfter).map(({ stage, topic, records, oldestAt }) =>
+      [`${stage} is behind on ${topic}: the oldest of ${counted(records, "record")} has waited ${span(serverNow() - oldestAt)}.`, "#/fleet"]),
   ];
 }
 

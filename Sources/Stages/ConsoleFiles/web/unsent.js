@@ -12,6 +12,6 @@ export function otherForms(address) {
   const others = Object.entries(drafts()).filter(([one, { title }]) => one !== address && title)
     .sort(([, a], [, b]) => b.at - a.at).slice(0, formsMax);
   if (!others.length) return null;
-  return notice("", "Forms that are not sent: ", others.map(([one, { title, at }]) =>
-    h("span", h("a", { href: `#/compose${one && `?${one}`}` }, title), ` (${ago(at)}) `)));
+  return notice("", "Forms that are not sent: ", others.map(([one, { title, at }], index) =>
+    h("span", index > 0 && " · ", h("a", { href: `#/compose${one && `?${one}`}` }, title), ` (${ago(at)})`)));
 }

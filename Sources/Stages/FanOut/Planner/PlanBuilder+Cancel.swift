@@ -20,8 +20,7 @@ extension PlanBuilder {
         }
         guard row.storeCancel(of: cancel.send, at: stamp) else { return refuse(cancel) }
         let lanes = lanes(of: row)
-        plan.stop = Plan.LaneStop(
-            instruction: StopInstruction(send: cancel.send, key: key), lanes: lanes)
+        add(.stop(StopInstruction(send: cancel.send, key: key)), for: lanes)
         let part = ProgressRecord.PlannerPart(.stopping, laneCount: lanes.count(of: planner.lanes))
         report(part, of: cancel)
         table.set(row, of: key)
@@ -105,12 +104,9 @@ extension PlanBuilder {
         let generation = max(own.generation, whole.generation)
         let target = Expansion.ScopedRecipient(
             recipient, scope: .recipient, generation: generation, version: version, timestamp: timestamp)
-        plan.expansions.append(
-            Plan.LaneExpansion(
-                expansion: expansion(
-                    send, to: .recipients([target]), as: whole, version: whole.version,
-                    timestamp: whole.timestamp),
-                lanes: .only(LaneSet([planner.lane(of: recipient, app: key.app)]))))
+        let expansion = expansion(
+            send, to: .recipients([target]), as: whole, version: whole.version, timestamp: whole.timestamp)
+        add(.expansion(expansion), for: lane(of: recipient))
         report(.planned, for: send, version: version, generation: whole.generation, lanes: 1)
     }
 

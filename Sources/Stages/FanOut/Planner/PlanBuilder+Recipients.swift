@@ -47,8 +47,7 @@ extension PlanBuilder {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
             let expansion = expansion(
                 send, to: targets, as: row, version: row.version, timestamp: row.timestamp)
-            plan.expansions.append(
-                Plan.LaneExpansion(expansion: expansion, lanes: .only(LaneSet([lane]))))
+            add(.expansion(expansion), for: .only(LaneSet([lane])))
         }
         report(
             .planned, for: send, version: users.count == 1 ? first.scoped.version : row.version,

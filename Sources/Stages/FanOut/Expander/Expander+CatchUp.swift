@@ -42,7 +42,7 @@ extension Expander {
             return
         }
         if let walk = newest.scope.walk, walk.version == newest.state.version,
-            let cursor = WalkCursor(bytes: walk.cursor), cursor.willReach(row, joined: isJoined)
+            let cursor = PageCursor(walkBytes: walk.cursor), cursor.willReach(row, joined: isJoined)
         {
             return
         }
@@ -56,7 +56,7 @@ extension Expander {
         }
         let timestamp = timestamp(of: newest, in: scopes, activity)
         output.add(
-            row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app), lane: lane,
+            row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app),
             isUrgent: false)
     }
 
@@ -88,7 +88,7 @@ extension Expander {
                 let timestamp = timestamp(of: newest, in: scopes, activity)
                 output.add(
                     page[index], type: page[index].attributesType,
-                    as: variant(of: newest, timestamp: timestamp, app), lane: lane, isUrgent: false)
+                    as: variant(of: newest, timestamp: timestamp, app), isUrgent: false)
             }
         }
     }
@@ -307,18 +307,6 @@ private struct NewestState {
         }
         guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
         (key, scope, state, self.generation) = (found.key, found.scope, found.state, life)
-    }
-}
-
-extension PushContent {
-    /// The content for an activity that already exists. A start becomes an update with the start's state.
-    var forExistingActivity: PushContent {
-        guard event == .start else { return self }
-        var content = PushContent(.update)
-        content.contentState = contentState
-        content.staleDate = staleDate
-        content.relevanceScore = relevanceScore
-        return content
     }
 }
 

@@ -121,7 +121,7 @@ extension Expander {
             return
         }
         let type = walk.expansion.content.event == .start ? nil : row.attributesType
-        output.add(row, type: type, as: variant, lane: lane, isUrgent: walk.expansion.isForOneRecipient)
+        output.add(row, type: type, as: variant, isUrgent: walk.expansion.isForOneRecipient)
     }
 
     // MARK: The ledger

@@ -16,7 +16,9 @@ extension Expander {
     ) throws(StoreError) {
         try nameRecipients(of: &expansion, under: key, app, by: &page)
         try reopenGenerations(in: &expansion)
-        if expansion.cursor == nil { expansion.cursor = try firstCursor(of: expansion, under: key)?.bytes }
+        if expansion.cursor == nil {
+            expansion.cursor = try firstCursor(of: expansion, under: key)?.walkBytes
+        }
         if expansion.isDryRun { return }
         guard case .recipients(let list) = expansion.targets else {
             return try beginWhole(expansion, under: key)
@@ -103,12 +105,12 @@ extension Expander {
     /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after
     /// its cursor. The lane's catch-up serves new tokens before the cursor.
     mutating func note(
-        _ next: WalkCursor?, of expansion: Expansion, under key: [UInt8]
+        _ next: PageCursor?, of expansion: Expansion, under key: [UInt8]
     ) throws(StoreError) {
         if case .recipients = expansion.targets { return }
         if expansion.content.event == .start { return }
         guard var scope = try table.scope(for: key), scope.walk?.version == expansion.version else { return }
-        scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.bytes) }
+        scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.walkBytes) }
         set(scope, under: key)
     }
 }

@@ -10,25 +10,28 @@ internal import Store
 extension Expander {
     /// The most tokens of a group of named recipients in one transaction. The next transaction continues with
     /// the rest.
-    private static var tokensAtATimeMax: Int { 20_000 }
+    private static var namedTokensMax: Int { 20_000 }
 
-    /// The most joined activities of a page.
+    /// The most tokens that a walk reads before it looks at the time.
+    private static var tokensAtATime: Int { 2000 }
+
+    /// The most joined activities that it reads before.
     private static var joinedAtATimeMax: Int { 1000 }
 
     /// Returns the first cursor of an update or an END of a whole scope. Nil for other expansions.
     func firstCursor(
         of expansion: Expansion, under key: [UInt8]
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         switch expansion.targets {
         case .recipients, .activities: return nil
         case .everyone, .segments, .tags, .combination, .group, .newMembers: break
         }
         if expansion.content.event == .start { return nil }
         let open = try table.scope(for: key)?.walk
-        guard let open, open.version < expansion.version, let walk = WalkCursor(bytes: open.cursor) else {
-            return WalkCursor(ordinal: expansion.precedingUpdates)
+        guard let open, open.version < expansion.version, let walk = PageCursor(walkBytes: open.cursor) else {
+            return PageCursor(ofUpdateNumber: expansion.precedingUpdates)
         }
-        return WalkCursor(continuing: walk)
+        return PageCursor(continuing: walk)
     }
 
     /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group.
@@ -37,18 +40,19 @@ extension Expander {
     /// - Parameter name: the key of the expansion's scope, as everywhere here.
     mutating func walkAudience(
         of walk: inout ExpansionWalk, under name: [UInt8], by page: inout TokenPage
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         let whole = try table.scope(for: name) ?? LaneScope()
         if whole.endsWalk(of: walk.expansion) {
             try countRest(of: &walk, in: whole)
             return nil
         }
         guard let selection = selection(of: walk, recipients: nil) else { return nil }
-        var cursor = walk.cursor.pageCursor
+        var cursor = walk.cursor
         while true {
             let joined = try joinedMembers(of: walk, whole, in: cursor.range)
             let next = try registry.fillPage(
-                with: selection, from: cursor, upTo: joined.end, into: &page, rowsMax: max(1, walk.rowsLeft))
+                with: selection, from: cursor, upTo: joined.end, into: &page,
+                rowsMax: min(max(1, walk.rowsLeft), Self.tokensAtATime))
             let end = cursor.pageEnd(before: next)
             let positions = KeyRange(from: cursor.range.lower, upTo: end)
             walk.rows += page.count + page.exclusions.total
@@ -56,8 +60,7 @@ extension Expander {
             try take(page, of: &walk, whole: whole, named: [:], withRows: withRows)
             try walkJoined(joined.names(in: positions), of: &walk, whole: whole, by: &page)
             guard let next else { return nil }
-            // Only a page at the end of the table can end there without being full.
-            if end != nil || walk.rowsLeft <= 0 { return WalkCursor(pageCursor: next) }
+            guard walk.mayContinue else { return next }
             cursor = next
         }
     }
@@ -115,7 +118,7 @@ extension Expander {
     mutating func walkList(
         _ list: [Expansion.ScopedRecipient], of walk: inout ExpansionWalk, under name: [UInt8],
         by page: inout TokenPage
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         // Most lanes have no activity of a send to named activities.
         if list.isEmpty { return nil }
         var left = list[...]
@@ -132,8 +135,8 @@ extension Expander {
             }
             walk.rows += some.count
             left = left.dropFirst(some.count)
-            cursor = WalkCursor(ordinal: 0)
-        } while !left.isEmpty && walk.rowsLeft > 0
+            cursor = PageCursor()
+        } while !left.isEmpty && walk.mayContinue
         if left.isEmpty { return nil }
         walk.expansion.targets = .recipients(Array(left))
         return cursor
@@ -150,9 +153,9 @@ extension Expander {
     }
 
     private mutating func walkRecipients(
-        _ some: ArraySlice<Expansion.ScopedRecipient>, from start: WalkCursor, of walk: inout ExpansionWalk,
+        _ some: ArraySlice<Expansion.ScopedRecipient>, from start: PageCursor, of walk: inout ExpansionWalk,
         under name: [UInt8], by page: inout TokenPage
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         let isPrivate = walk.expansion.key.recipient != nil
         let scope = try table.scope(for: name) ?? .unseen
         let whole = isPrivate ? LaneScope() : scope
@@ -166,11 +169,12 @@ extension Expander {
                 of: walk, recipients: recipients, generation: some.first?.generation,
                 mayHaveJoined: mayHaveJoined)
         else { return nil }
-        var cursor = start.pageCursor
+        var cursor = start
         var looked = 0
         while true {
             let next = try registry.fillPage(
-                with: selection, from: cursor, into: &page, rowsMax: max(1, walk.rowsMax))
+                with: selection, from: cursor, into: &page,
+                rowsMax: min(max(1, walk.rowsMax), Self.tokensAtATime))
             looked += page.count + page.exclusions.total
             walk.rows += page.count + page.exclusions.total
             try take(page, of: &walk, whole: whole, named: named, withRows: .all)
@@ -179,7 +183,7 @@ extension Expander {
                 return nil
             }
             cursor = next
-            if looked >= Self.tokensAtATimeMax { return WalkCursor(pageCursor: cursor) }
+            if looked >= Self.namedTokensMax { return cursor }
         }
     }
 
@@ -253,8 +257,9 @@ extension Expander {
 
 extension ExpansionWalk {
     /// The cursor at which the page begins.
-    var cursor: WalkCursor {
-        expansion.cursor.flatMap { WalkCursor(bytes: $0) } ?? WalkCursor(ordinal: expansion.precedingUpdates)
+    var cursor: PageCursor {
+        expansion.cursor.flatMap { PageCursor(walkBytes: $0) }
+            ?? PageCursor(ofUpdateNumber: expansion.precedingUpdates)
     }
 }
 

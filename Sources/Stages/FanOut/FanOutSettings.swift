@@ -1,5 +1,6 @@
 internal import Kafka
 package import Settings
+internal import StageSupport
 package import Store
 
 /// The limits of the stage, each with the behavior at the limit.
@@ -64,5 +65,16 @@ package struct FanOutSettings: OperatorSettings {
         declare(
             "jobs.per-sheet", sets: \.jobsPerSheet, in: 1...1000,
             "the most jobs that one record of jobs holds; with 1 each job is a record")
+    }
+}
+
+extension LoopConfiguration {
+    /// Takes the settings that both loops have.
+    mutating func apply(_ settings: FanOutSettings, partitionKibibytesMax: Int) {
+        viewLimits = settings.viewLimits
+        sessionMilliseconds = settings.sessionMilliseconds
+        prefetchKibibytesMax = settings.prefetchKibibytesMax
+        self.partitionKibibytesMax = partitionKibibytesMax
+        fetchKibibytesMax = settings.fetchKibibytesMax
     }
 }

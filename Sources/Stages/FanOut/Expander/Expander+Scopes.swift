@@ -55,7 +55,7 @@ extension Expander {
     ) throws(StoreError) {
         let isPrivate = expansion.key.recipient != nil
         let whole = isPrivate ? LaneScope() : try table.scope(for: name) ?? .unseen
-        var hasRows = whole.hasRecipientRows
+        var begun: [String] = []
         let event = expansion.content.event
         for recipient in list {
             // A start that joins the group's generation changes no row of the recipient.
@@ -72,13 +72,9 @@ extension Expander {
                 expansion.state(version: recipient.version, timestamp: timestamp), as: event,
                 generation: recipient.generation, replacing: replaced)
             if scope != found ?? LaneScope() { set(scope, under: key) }
-            hasRows = hasRows || !isPrivate
+            if !isPrivate { begun.append(recipient.recipient.text) }
         }
-        if hasRows, !whole.hasRecipientRows {
-            var whole = whole
-            whole.hasRecipientRows = true
-            set(whole, under: name)
-        }
+        try noteRows(of: begun, in: expansion.key)
     }
 
     /// Puts the recipients of a start into generations of their own, if an END by an activity's name has ended their
@@ -127,7 +123,6 @@ extension LaneScope {
     ) {
         switch event {
         case .start:
-            hasStarts = true
             let opens = state.version == generation && generation > self.generation
             self.generation = max(self.generation, generation)
             // A start that joins a generation only adds recipients. The newest state stays.

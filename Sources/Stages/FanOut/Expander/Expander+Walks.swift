@@ -15,8 +15,8 @@ extension Expander {
     /// The most tokens that a walk reads before it looks at the time.
     private static var tokensAtATime: Int { 2000 }
 
-    /// The most joined activities that it reads before.
-    private static var joinedAtATimeMax: Int { 1000 }
+    /// The most joined activities that are read together.
+    static var joinedAtATimeMax: Int { 1000 }
 
     /// Returns the first cursor of an update or an END of a whole scope. Nil for other expansions.
     func firstCursor(
@@ -56,16 +56,15 @@ extension Expander {
             let end = cursor.pageEnd(before: next)
             let positions = KeyRange(from: cursor.range.lower, upTo: end)
             walk.rows += page.count + page.exclusions.total
-            let withRows = try recipientsWithRows(in: positions, of: walk, whole, countMax: page.count)
-            try take(page, of: &walk, whole: whole, named: [:], withRows: withRows)
-            try walkJoined(joined.names(in: positions), of: &walk, whole: whole, by: &page)
+            try take(page, of: &walk, whole: whole, named: [:])
+            try walkJoined(joined.ids(in: positions), of: &walk, whole: whole, by: &page)
             guard let next else { return nil }
             guard walk.mayContinue else { return next }
             cursor = next
         }
     }
 
-    // MARK: The index of a group
+    // MARK: Joined activities
 
     /// Returns the activities that have joined the group without reporting it, from the beginning of a range.
     private func joinedMembers(
@@ -73,11 +72,10 @@ extension Expander {
     ) throws(StoreError) -> JoinedMembers {
         guard mayHaveJoined(walk, whole) else { return JoinedMembers() }
         let countMax = min(max(1, walk.rowsLeft), Self.joinedAtATimeMax)
-        let entries = try table.indexEntries(
-            .joinedActivity, of: walk.expansion.key, in: range, countMax: countMax + 1)
-        return entries.count > countMax
-            ? JoinedMembers(entries: entries.dropLast(), end: entries[countMax].position)
-            : JoinedMembers(entries: entries[...], end: nil)
+        let joined = try table.joinedActivities(of: walk.expansion.key, in: range, countMax: countMax + 1)
+        return joined.count > countMax
+            ? JoinedMembers(activities: joined.dropLast(), end: joined[countMax].position)
+            : JoinedMembers(activities: joined[...], end: nil)
     }
 
     /// Walks activities that have joined the group. They are already in the order of the walk, but their rows lie
@@ -93,23 +91,8 @@ extension Expander {
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
             walk.rows += page.count + page.exclusions.total
-            try take(
-                page, of: &walk, whole: whole, named: [:], withRows: whole.hasRecipientRows ? .all : .none,
-                isOfJoined: true)
+            try take(page, of: &walk, whole: whole, named: [:], isOfJoined: true)
         }
-    }
-
-    /// Returns the recipients of a page that can have separate scope rows.
-    ///
-    /// - Parameter countMax: the number of tokens in the page. If the index has more recipients, it is cheaper to look
-    ///   each token's recipient up.
-    private func recipientsWithRows(
-        in positions: KeyRange, of walk: ExpansionWalk, _ whole: LaneScope, countMax: Int
-    ) throws(StoreError) -> RecipientsWithRows {
-        guard whole.hasRecipientRows, walk.expansion.key.isSharedGroup else { return .none }
-        let entries = try table.indexEntries(
-            .recipientRow, of: walk.expansion.key, in: positions.wholeBuckets, countMax: countMax + 1)
-        return entries.count > countMax ? .all : .listed(Set(entries.map(\.name)))
     }
 
     // MARK: Lists
@@ -177,7 +160,7 @@ extension Expander {
                 rowsMax: min(max(1, walk.rowsMax), Self.tokensAtATime))
             looked += page.count + page.exclusions.total
             walk.rows += page.count + page.exclusions.total
-            try take(page, of: &walk, whole: whole, named: named, withRows: .all)
+            try take(page, of: &walk, whole: whole, named: named)
             guard let next else {
                 try countWithoutToken(of: some, in: &walk, by: &page)
                 return nil
@@ -209,7 +192,7 @@ extension Expander {
 
     /// Whether the walk must look for activities that have joined the group without reporting it.
     func mayHaveJoined(_ walk: ExpansionWalk, _ scope: LaneScope) -> Bool {
-        walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasStarts
+        walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasJoined
     }
 
     /// Returns nil if the audience is empty.
@@ -265,34 +248,16 @@ extension ExpansionWalk {
 
 /// Activities that have joined a group, in the order of a walk.
 private struct JoinedMembers {
-    var entries: ArraySlice<GroupIndex.Entry> = []
-    /// The position of the next entry. Nil if there is no other in the range.
+    var activities: ArraySlice<JoinedActivity> = []
+    /// The position of the next activity. Nil if there is no other in the range.
     var end: [UInt8]?
 
     /// Returns the ids of the activities in a page.
-    func names(in positions: KeyRange) -> [String] {
-        entries.prefix { entry in positions.upper.map { entry.position.lexicographicallyPrecedes($0) } ?? true
+    func ids(in positions: KeyRange) -> [String] {
+        activities.prefix { activity in
+            positions.upper.map { activity.position.lexicographicallyPrecedes($0) } ?? true
         }
-        .map { String(decoding: $0.name, as: UTF8.self) }
-    }
-}
-
-/// The recipients of a page that may have separate scope rows.
-enum RecipientsWithRows {
-    case none
-    case listed(Set<[UInt8]>)
-    case all
-}
-
-extension KeyRange {
-    /// The positions of all buckets that the range touches.
-    fileprivate var wholeBuckets: KeyRange {
-        let bytes = RecipientBucket.byteCount
-        guard let upper, upper.count > bytes else {
-            return KeyRange(from: Array(lower.prefix(bytes)), upTo: upper)
-        }
-        return KeyRange(
-            from: Array(lower.prefix(bytes)), upTo: KeyRange(prefix: Array(upper.prefix(bytes))).upper)
+        .map(\.id)
     }
 }
 

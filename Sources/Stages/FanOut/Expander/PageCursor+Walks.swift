@@ -33,6 +33,6 @@ extension PageCursor {
     /// Whether the walk will still reach a row of the group, reported or joined.
     func willReach(_ row: borrowing TokenPageRow, joined: Bool) -> Bool {
         guard joined, let activity = row.activity else { return willVisit(row) }
-        return willVisit(GroupIndex.Kind.joinedActivity.position(of: Array(activity.utf8)))
+        return willVisit(JoinedActivity(id: activity).position)
     }
 }

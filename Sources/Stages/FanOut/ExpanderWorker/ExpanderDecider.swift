@@ -71,11 +71,7 @@ final class ExpanderDecider: StageDecider {
         form.loopNumber = FanOutService.Loop.expander.rawValue
         form.followedTopics = [.registry]
         (form.batchRecordsMax, form.batchBytesMax) = (4000, 16 << 20)
-        form.viewLimits = settings.viewLimits
-        form.sessionMilliseconds = settings.sessionMilliseconds
-        form.prefetchKibibytesMax = settings.prefetchKibibytesMax
-        form.partitionKibibytesMax = settings.laneKibibytesMax
-        form.fetchKibibytesMax = settings.fetchKibibytesMax
+        form.apply(settings, partitionKibibytesMax: settings.laneKibibytesMax)
         // A full sheet is mostly names and tokens without repetition. On sheets, lz4 saved a twentieth of
         // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
         // repeats and compression helps.

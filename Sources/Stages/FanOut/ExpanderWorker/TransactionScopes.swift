@@ -12,7 +12,7 @@ internal import Telemetry
 /// The rows of `starts` of a lane as the current transaction changes them, on top of the committed rows.
 final class TransactionScopes: ScopeTable {
     /// The version of the layout of the views' files. Files with another version are rebuilt.
-    static let viewSchema = 4
+    static let viewSchema = 5
 
     let lane: Int32
     private let views: TopicViews
@@ -30,8 +30,9 @@ final class TransactionScopes: ScopeTable {
     /// transaction, because few tokens need it: nearly all of them name their group. A page has thousands of
     /// starts.
     private var newestStarts: [HashedKey: [UInt8]]?
-    /// The index rows of changed scopes, also of committed ones, until the view has them.
-    private var unreadIndex = UnreadGroupIndex()
+    /// The joined activities among the rows that the view has not read back. It is made at the first lookup after a
+    /// change, because activities join before pages are walked, and few groups have them.
+    private var unreadJoined: UnreadJoinedActivities?
 
     init(lane: Int32, views: TopicViews, reader: JSONReader, log: Log) {
         self.lane = lane
@@ -88,21 +89,26 @@ final class TransactionScopes: ScopeTable {
             if let lastScope, lastScope.key.bytes == key { lastScope.key } else { Self.topicKey(for: key) }
         lastScope = (key, scope)
         set(.scope(ChangedScope(scope)), under: key)
-        addToIndex(scope, under: key)
+        if scope.joinedGroup != nil { unreadJoined = nil }
     }
 
-    private func addToIndex(_ scope: LaneScope, under key: HashedKey) {
-        guard let scopeKey = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }),
-            let row = GroupIndex.Row(scope, under: scopeKey)
-        else { return }
-        let overlay = views.overlays[lane]
-        unreadIndex.insert(row, of: key) { change(of: $0) != nil || overlay?[$0] != nil }
+    func joinedActivities(
+        of group: ScopeKey, in range: KeyRange, countMax: Int
+    ) throws(StoreError) -> [JoinedActivity] {
+        let unread = unreadJoined ?? findUnreadJoined()
+        unreadJoined = unread
+        return try unread.activities(of: group, in: range, countMax: countMax, with: views[lane])
     }
 
-    func indexEntries(
-        _ kind: GroupIndex.Kind, of group: ScopeKey, in range: KeyRange, countMax: Int
-    ) throws(StoreError) -> [GroupIndex.Entry] {
-        try unreadIndex.entries(of: kind, in: group, range: range, countMax: countMax, with: views[lane])
+    private func findUnreadJoined() -> UnreadJoinedActivities {
+        var found = UnreadJoinedActivities()
+        views.overlays[lane]?.forEachRow { key, record in found.insert(record, under: key) }
+        for change in changes {
+            if case .scope(let changed) = change.row, changed.scope.joinedGroup != nil {
+                found.insert(changed.record, under: change.key)
+            }
+        }
+        return found
     }
 
     // MARK: Starts
@@ -180,6 +186,7 @@ final class TransactionScopes: ScopeTable {
         changeIndex.removeAll()
         lastScope = nil
         newestStarts = nil
+        unreadJoined = nil
     }
 
     /// The number of rows that the transaction writes.

@@ -5,8 +5,9 @@ internal import RecordFormat
 /// A lane's record of one scope: a row of `starts`, under the scope's key. The lane writes it when it begins
 /// an expansion for the scope. With it, a late token receives the same state as the others.
 package struct LaneScope: JSONRecord, Hashable {
-    /// Since version 2, timestamps are separate from versions.
-    package static let schemaVersion = 2
+    /// Since version 2, timestamps are separate from versions. Since version 3, a group's row tells which names have rows,
+    /// and whether activities have joined it.
+    package static let schemaVersion = 3
     /// The maximum number of cancelled sends in one row. The newest are kept. The planner refuses further cancels of a
     /// day, so a forgotten one is older than every job of its send.
     package static let cancelledSendsMax = SupersededVersions.cancelledSendsMax

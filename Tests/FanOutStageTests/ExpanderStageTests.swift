@@ -142,7 +142,7 @@ import Topics
             bed, directory: directory.path,
             {
                 $0.sessionMilliseconds = 45_000
-                $0.pageRowsAtStart = 500
+                $0.pageRowsMax = 500
             },
             onStep: { reachedStep in
                 guard reachedStep == step else { return }
@@ -185,7 +185,7 @@ import Topics
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path) {
             $0.overlayRowsMax = 1000
-            $0.pageRowsAtStart = 500
+            $0.pageRowsMax = 500
         }
         func sendToOnePhone(_ number: Int64) async throws {
             expanderBed.write(
@@ -418,7 +418,7 @@ import Topics
         async throws
     {
         // More members than the first page of a send has.
-        let (singleSends, members) = (3000, AdaptivePageSize.rowsMin + 100)
+        let (singleSends, members) = (3000, 500 + 100)
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
@@ -593,7 +593,7 @@ import Topics
             ExpanderTestBed.makeExpansion(
                 of: .update, group: "other", send: "single", version: 1_763_600_005, recipient: "single"))
         #expect(expanderBed.finish())
-        let stage = try await ExpanderStage(bed, directory: directory.path, { $0.pageRowsAtStart = 500 })
+        let stage = try await ExpanderStage(bed, directory: directory.path, { $0.pageRowsMax = 500 })
         try await stop(stage, after: "all sends are expanded", in: expanderBed)
         #expect(try ExpanderTestBed.jobs(in: bed).count == 3001)
         let urgent = try TopicContent(of: .jobsUrgent, in: bed).records

@@ -37,7 +37,7 @@ import Topics
             ExpanderTestBed.makeExpansion(
                 of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
         #expect(expanderBed.finish())
-        let stage = try await ExpanderStage(bed, directory: directory.path) { $0.pageRowsAtStart = 1000 }
+        let stage = try await ExpanderStage(bed, directory: directory.path) { $0.pageRowsMax = 1000 }
         try await eventually("all expanded") { expanderBed.isEverythingClosed() || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()

@@ -113,8 +113,8 @@ func `a restored state is cancelled together with the send that it came from`(
     let plan = try planner.cancel("wrong", at: 21, in: &rows)
     #expect(plan.verdicts == [.stopping, .planned])
     #expect(
-        plan.stop
-            == Plan.LaneStop(instruction: StopInstruction(send: "wrong", key: match), lanes: .every))
+        plan.requests.first
+            == Plan.LaneRequest(request: .stop(StopInstruction(send: "wrong", key: match)), lanes: .every))
     #expect(plan.timestamps == [dawn + 21])
     #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":1}"#))
     #expect(plan.note?.cancelledSends == ["wrong"])

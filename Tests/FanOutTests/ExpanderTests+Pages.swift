@@ -211,7 +211,7 @@ extension ExpanderTests {
         var served = Array(repeating: 0, count: phones)
         var longest = 0
         for update in 1...4000 {
-            let bytes = WalkCursor(ordinal: update).bytes
+            let bytes = PageCursor(ofUpdateNumber: update).walkBytes
             // The parts of the cursor: layout, version, wrapped, activity, length of the origin, origin.
             let origin = bytes[4] == 0 ? 0 : Int(bytes[5]) << 8 | Int(bytes[6])
             let first = origin * phones / 65_536

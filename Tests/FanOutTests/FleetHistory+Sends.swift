@@ -67,21 +67,18 @@ extension FleetHistory {
             topics[subscription.lane].arrivals.append(part.expansion.encoded())
         }
         if let answer = plan.subscriptionAnswer {
-            topics[answer.lane].arrivals.append(answer.answer.encoded())
+            topics[subscription.lane].arrivals.append(answer.encoded())
         }
     }
 
     func take(_ plan: Plan) throws {
         if let heldSend = plan.heldSend { heldSends.append(heldSend) }
-        if let stop = plan.stop {
-            let bytes = stop.instruction.encoded()
-            for lane in stop.lanes.lanes(of: lanes) { topics[lane].arrivals.append(bytes) }
-        }
-        for part in plan.expansions {
-            let bytes = part.expansion.encoded()
+        for part in plan.requests {
+            let bytes = part.request.encoded()
             for lane in part.lanes.lanes(of: lanes) {
                 topics[lane].arrivals.append(bytes)
-                expectedReports["\(part.expansion.send)/\(lane)", default: 0] += 1
+                guard case .expansion(let expansion) = part.request else { continue }
+                expectedReports["\(expansion.send)/\(lane)", default: 0] += 1
             }
         }
         if plan.expansions.isEmpty { return }

@@ -16,7 +16,7 @@ struct HeldSendRemindersTests {
         }
         #expect(count < HeldSendReminders.countMax / 4)
         #expect(reminders.keyBytes >= HeldSendReminders.keyBytesMax)
-        #expect(reminders.takeDue(countMax: 10, at: [0: 1]).count == 10)
+        #expect(reminders.takeDue(countMax: 10, of: [0], at: 1).count == 10)
         #expect(!reminders.isFull && reminders.count == count - 10)
         reminders.removeAll(except: [Int32]())
         #expect(reminders.count == 0 && reminders.keyBytes == 0)

@@ -36,30 +36,23 @@ struct LaneRows: ScopeTable {
     }
 
     /// Looks at all rows, so that an index cannot lose one.
-    func indexEntries(
-        _ kind: GroupIndex.Kind, of group: ScopeKey, in range: KeyRange, countMax: Int
-    ) throws(StoreError) -> [GroupIndex.Entry] {
+    func joinedActivities(
+        of group: ScopeKey, in range: KeyRange, countMax: Int
+    ) throws(StoreError) -> [JoinedActivity] {
         var positions: [[UInt8]] = []
         for key in rows.keys where LedgerKey(bytes: key) == nil {
-            guard let scope = key.withUnsafeBytes({ ScopeKey(bytes: $0) }), scope.app == group.app else {
-                continue
-            }
-            switch (kind, scope.subject) {
-            case (.joinedActivity, .activity(let activity)):
-                guard try self.scope(for: key)?.joinedGroup == group else { continue }
-                positions.append(kind.position(of: Array(activity.utf8)))
-            case (.recipientRow, .group(group.group)):
-                guard let recipient = scope.recipient else { continue }
-                positions.append(kind.position(of: Array(recipient.text.utf8)))
-            default: continue
-            }
+            guard let scope = key.withUnsafeBytes({ ScopeKey(bytes: $0) }),
+                case .activity(let activity) = scope.subject,
+                try self.scope(for: key)?.joinedGroup == group
+            else { continue }
+            positions.append(JoinedActivity(id: activity).position)
         }
         positions.removeAll { position in
             position.lexicographicallyPrecedes(range.lower)
                 || range.upper.map { !position.lexicographicallyPrecedes($0) } ?? false
         }
         return positions.sorted { $0.lexicographicallyPrecedes($1) }.prefix(countMax).map {
-            GroupIndex.Entry(position: $0)
+            JoinedActivity(position: $0)
         }
     }
 

@@ -77,6 +77,26 @@ extension Planner {
 }
 
 extension Plan {
+    /// An expansion with its lanes.
+    struct LaneExpansion: Equatable {
+        var expansion: Expansion
+        var lanes: MemberLanes
+    }
+
+    var expansions: [LaneExpansion] {
+        requests.compactMap { part in
+            guard case .expansion(let expansion) = part.request else { return nil }
+            return LaneExpansion(expansion: expansion, lanes: part.lanes)
+        }
+    }
+    var stop: StopInstruction? {
+        requests.lazy.compactMap { if case .stop(let stop) = $0.request { stop } else { nil } }.first
+    }
+    var subscriptionAnswer: SubscriptionAnswer? {
+        requests.lazy.compactMap { part in
+            if case .subscriptionAnswer(let answer) = part.request { answer } else { nil }
+        }.first
+    }
     var verdicts: [ProgressRecord.PlannerVerdict] {
         progress.map { if case .planner(let part) = $0.part { part.verdict } else { .planned } }
     }

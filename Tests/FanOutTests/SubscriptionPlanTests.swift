@@ -35,18 +35,18 @@ private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) 
 @Test func `a subscription without a state to send gets an answer without one`() throws {
     var rows = Rows()
     let key = ScopeKey(app: "shop", group: "match")
-    func answer(endVersion: Int64 = 0) -> Plan.LaneAnswer {
-        Plan.LaneAnswer(
-            answer: SubscriptionAnswer(key: key, generation: 0, endVersion: endVersion), lane: 1)
+    func answer(endVersion: Int64 = 0) -> [Plan.LaneRequest] {
+        let answer = SubscriptionAnswer(key: key, generation: 0, endVersion: endVersion)
+        return [Plan.LaneRequest(request: .subscriptionAnswer(answer), lanes: .only(LaneSet([1])))]
     }
-    #expect(try subscribe(at: 0, in: &rows).subscriptionAnswer == answer(), "the group is unknown")
+    #expect(try subscribe(at: 0, in: &rows).requests == answer(), "the group is unknown")
     _ = try planner.plan(makeSend(.update, id: "u", state: 4), at: 5, in: &rows)
     #expect(try subscribe(3, at: 6, in: &rows) == Plan(), "the lane does not exist")
     let late = try subscribe(at: 6 + 8 * 3600, in: &rows)
-    #expect(late.subscriptionAnswer == answer(), "the deadline of the update has passed")
+    #expect(late.requests == answer(), "the deadline of the update has passed")
     let cancel = Cancellation(send: "u", app: "shop", key: key, acceptedAt: dawn * 1000)
     _ = try planner.plan(.cancellation(cancel), stamp: (dawn + 7) * 1000, app: shop, in: &rows)
-    #expect(try subscribe(at: 8, in: &rows).subscriptionAnswer == answer(), "the update was cancelled")
+    #expect(try subscribe(at: 8, in: &rows).requests == answer(), "the update was cancelled")
 }
 
 @Test func `sends to a group go to the lanes that have members, and to no others`() throws {

@@ -36,7 +36,7 @@ struct UpgradeTests {
         let answer = try planner.plan(request, stamp: (dawn + 11) * 1000, app: nil, in: &rows)
         #expect(answer.expansions.map(\.lanes) == [.only(LaneSet([2]))])
         let cancel = try planner.cancel("u2", at: 12, in: &rows)
-        #expect(cancel.stop?.lanes == .every)
+        #expect(cancel.requests.first?.lanes == .every)
         let end = try planner.plan(makeSend(.end), at: 13, in: &rows)
         #expect(end.expansions.map(\.lanes) == [.every])
         let later = 20 + GroupRow.retentionMilliseconds / 1000

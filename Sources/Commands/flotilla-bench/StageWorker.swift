@@ -55,10 +55,8 @@ enum StageWorker {
     static func runExpander(arguments: [String]) throws {
         var settings = FanOutSettings()
         settings.sessionMilliseconds = StageProcess.sessionMilliseconds
-        // The pages have the smallest size, so that there are more steps to die at, and the proof knows the
-        // size of one.
-        settings.pageRowsAtStart = AdaptivePageSize.rowsMin
-        settings.pageMilliseconds = 1
+        // The pages are small, so that there are more steps to die at, and the proof knows the size of one.
+        settings.pageRowsMax = ExpanderKillTest.pageRowsMax
         try run(options: StageWorkerOptions(parsing: arguments), name: "expander") {
             [settings] environment, death in
             FanOutService(

@@ -1,31 +1,29 @@
 package import JSON
 package import RecordFormat
 
-/// Any record of `expansions.urgent` or `expansions`.
-package indirect enum ExpansionRequest: Sendable, Hashable {
+/// Any record of `expansions.urgent` or `expansions`. All kinds have the same schema version, because they share the topic.
+package indirect enum ExpansionRequest: JSONRecord, Hashable {
     case expansion(Expansion)
     case stop(StopInstruction)
     case subscriptionAnswer(SubscriptionAnswer)
 
-    package static func decode(_ bytes: UnsafeRawBufferPointer, with reader: JSONReader)
-        throws(RecordDecodingError)
-        -> ExpansionRequest
-    {
-        // All kinds have the same version, because they share the topic.
-        try unsafe Expansion.read(bytes, with: reader) { object in
-            if !object["stops"].isMissing { return .stop(StopInstruction(from: object)) }
-            if !object["subscribed"].isMissing {
-                return .subscriptionAnswer(SubscriptionAnswer(from: object))
-            }
-            return .expansion(Expansion(from: object))
+    package static let schemaVersion = Expansion.schemaVersion
+
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .expansion(let expansion): expansion.write(to: &writer)
+        case .stop(let stop): stop.write(to: &writer)
+        case .subscriptionAnswer(let answer): answer.write(to: &writer)
         }
     }
 
-    package static func decode(_ bytes: [UInt8], with reader: JSONReader) throws(RecordDecodingError)
-        -> ExpansionRequest
-    {
-        try unsafe bytes.span.withUnsafeBytes { bytes throws(RecordDecodingError) in
-            try unsafe decode(bytes, with: reader)
+    package init(from record: JSONObject) {
+        if !record["stops"].isMissing {
+            self = .stop(StopInstruction(from: record))
+        } else if !record["subscribed"].isMissing {
+            self = .subscriptionAnswer(SubscriptionAnswer(from: record))
+        } else {
+            self = .expansion(Expansion(from: record))
         }
     }
 }

@@ -86,14 +86,10 @@ package struct GroupRow: JSONRecord, Hashable {
     /// The time for which a row is kept after a subscription. An activity lives at most twelve hours.
     package static let membershipMilliseconds: Int64 = 2 * 86_400_000
 
-    package func isKept(at stamp: Int64) -> Bool {
-        Self.isKept(lastSendAt: lastSendAt, membersUntil: membersUntil, at: stamp)
-    }
+    /// The time from which the row can be forgotten, in milliseconds since 1970.
+    package var end: Int64 { max(lastSendAt + Self.retentionMilliseconds, membersUntil) }
 
-    /// Whether a row is kept, by the time of its last send's record and the end of its members' lives.
-    package static func isKept(lastSendAt: Int64, membersUntil: Int64, at stamp: Int64) -> Bool {
-        stamp - lastSendAt < retentionMilliseconds || stamp < membersUntil
-    }
+    package func isKept(at stamp: Int64) -> Bool { stamp < end }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("generation", generation)

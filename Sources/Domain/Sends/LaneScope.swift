@@ -5,8 +5,9 @@ internal import RecordFormat
 /// A lane's record of one scope: a row of `starts`, under the scope's key. The lane writes it when it begins
 /// an expansion for the scope. With it, a late token receives the same state as the others.
 package struct LaneScope: JSONRecord, Hashable {
-    /// Since version 2, timestamps are separate from versions.
-    package static let schemaVersion = 2
+    /// Since version 2, timestamps are separate from versions. Since version 3, a group's row tells which names have rows,
+    /// and whether activities have joined it.
+    package static let schemaVersion = 3
     /// The maximum number of cancelled sends in one row. The newest are kept. The planner refuses further cancels of a
     /// day, so a forgotten one is older than every job of its send.
     package static let cancelledSendsMax = SupersededVersions.cancelledSendsMax
@@ -82,15 +83,15 @@ package struct LaneScope: JSONRecord, Hashable {
     /// it, because the planner does not know the states of recipients in a list.
     package var replacedState: ScopeState?
     package var walk: Walk?
-    /// For a whole group: whether recipients of the lane, or activities that sends have named, have separate rows.
-    package var hasRecipientRows = false
+    /// For a whole group: the recipients of the lane, and the activities that sends have named, with separate rows.
+    package var namesWithRows = NameFilter()
     /// For a recipient: activities that an END by their ids has ended, although the lane did not know them when it read
     /// that END. The newest are kept.
     package var endedActivities: [EndedActivity] = []
     /// For a whole group: whether the planner knows that this lane has members.
     package var subscription = SubscriptionState.answered
-    /// Whether the ledger contains starts of this scope.
-    package var hasStarts = false
+    /// For a whole group: whether activities may have joined it without reporting it.
+    package var hasJoined = false
     /// Cancelled sends, newest last.
     package var cancelledSends: [String] = []
     /// For an activity that was first reported without a group: the group that it joined.
@@ -121,13 +122,13 @@ package struct LaneScope: JSONRecord, Hashable {
             writer.field("cursor", Hex.text(of: walk.cursor))
             writer.endObject()
         }
-        writer.field("hasRecipients", hasRecipientRows ? true : nil)
+        namesWithRows.write(to: &writer)
         writer.objects("endedActivities", unlessEmpty: endedActivities) { ended, writer in
             writer.field("activity", ended.activity)
             writer.field("endedAt", ended.endVersion)
         }
         writer.field("subscription", subscription == .answered ? nil : subscription.rawValue)
-        writer.field("hasStarts", hasStarts ? true : nil)
+        writer.field("hasJoined", hasJoined ? true : nil)
         writer.field("cancelled", cancelledSends.isEmpty ? nil : cancelledSends)
         if let joinedGroup {
             writer.name("joined")
@@ -155,12 +156,13 @@ package struct LaneScope: JSONRecord, Hashable {
         if let walk = record["walk"].optional?.object() {
             self.walk = Walk(version: walk["version"].version(), cursor: walk["cursor"].hex())
         }
-        hasRecipientRows = record["hasRecipients"].optional?.bool() ?? false
+        namesWithRows = NameFilter(from: record)
         endedActivities = record["endedActivities"].objects(countMax: Self.endedActivitiesMax) { object in
             EndedActivity(object["activity"].name(), endVersion: object["endedAt"].version())
         }
         subscription = record["subscription"].optional?.choice(of: SubscriptionState.self) ?? .answered
-        hasStarts = record["hasStarts"].optional?.bool() ?? false
+        // The version before noted only whether the scope had starts, which activities can join.
+        hasJoined = (record["hasJoined"].optional ?? record["hasStarts"].optional)?.bool() ?? false
         cancelledSends = record["cancelled"].optional?.names(countMax: Self.cancelledSendsMax) ?? []
         joinedGroup = record["joined"].optional?.object().scopeKey()
         writtenAt = record["at"].timeMilliseconds()

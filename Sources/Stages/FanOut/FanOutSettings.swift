@@ -1,5 +1,6 @@
 internal import Kafka
 package import Settings
+internal import StageSupport
 package import Store
 
 /// The limits of the stage, each with the behavior at the limit.
@@ -30,10 +31,12 @@ package struct FanOutSettings: OperatorSettings {
     package var laneKibibytesMax = 32
     /// The interval at which all groups are checked for expired rows.
     package var sweepMilliseconds = 3_600_000
-    /// The longest duration of an expander transaction. The size of its pages adapts to it.
+    /// The approximate longest duration of an expander transaction. It walks for half of that time, because the commit
+    /// takes about as long. A commit costs about the same for any size, so longer transactions are cheaper. But a small
+    /// send waits for as long as one transaction lasts.
     package var pageMilliseconds = 100
-    /// The number of tokens of the first page, before the duration of a page is known.
-    package var pageRowsAtStart = 10_000
+    /// The most tokens of one transaction, which limits its memory.
+    package var pageRowsMax = 100_000
     /// The most jobs on one sheet.
     package var jobsPerSheet = 256
     package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
@@ -57,9 +60,21 @@ package struct FanOutSettings: OperatorSettings {
             "the interval at which all groups are checked for rows that can be forgotten")
         declare(
             "fan-out.page-time", sets: \.pageMilliseconds, as: Milliseconds.self, in: 10...5000,
-            "the longest transaction that writes jobs; longer is cheaper, but single sends wait longer")
+            "the approximate time of a transaction that writes jobs; longer is cheaper, but single sends wait longer"
+        )
         declare(
             "jobs.per-sheet", sets: \.jobsPerSheet, in: 1...1000,
             "the most jobs that one record of jobs holds; with 1 each job is a record")
+    }
+}
+
+extension LoopConfiguration {
+    /// Takes the settings that both loops have.
+    mutating func apply(_ settings: FanOutSettings, partitionKibibytesMax: Int) {
+        viewLimits = settings.viewLimits
+        sessionMilliseconds = settings.sessionMilliseconds
+        prefetchKibibytesMax = settings.prefetchKibibytesMax
+        self.partitionKibibytesMax = partitionKibibytesMax
+        fetchKibibytesMax = settings.fetchKibibytesMax
     }
 }

@@ -37,6 +37,9 @@ package final class ExpanderKillTest: KillTestScenario {
     }
 
     /// The tokens that a send has to reach.
+    /// The most tokens of a transaction of the worker.
+    package static let pageRowsMax = 500
+
     private enum ExpectedTokens {
         case startTokens
         case updateTokens
@@ -192,7 +195,7 @@ package final class ExpanderKillTest: KillTestScenario {
         }
         result.rewrittenJobs = writtenJobs - result.jobs
         let deaths = result.killCount + plan.freezeCount
-        let rewrittenJobsMax = deaths * (AdaptivePageSize.rowsMin + bed.layout.lanes)
+        let rewrittenJobsMax = deaths * (Self.pageRowsMax + bed.layout.lanes)
         if result.rewrittenJobs > rewrittenJobsMax, result.fault == nil {
             result.fault =
                 "\(result.rewrittenJobs) jobs were written again after \(deaths) deaths, "

@@ -83,8 +83,9 @@ package struct PlannerModel {
 
     private mutating func apply(_ plan: Plan) {
         for record in plan.progress { progressCounts[record.encoded(), default: 0] += 1 }
-        for planned in plan.expansions {
-            let value = planned.expansion.encoded()
+        for planned in plan.requests {
+            guard case .expansion(let expansion) = planned.request else { continue }
+            let value = expansion.encoded()
             for lane in planned.lanes.lanes(of: lanes) {
                 expansionCounts[Int32(lane), default: [:]][value, default: 0] += 1
             }

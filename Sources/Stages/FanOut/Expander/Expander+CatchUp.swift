@@ -42,7 +42,7 @@ extension Expander {
             return
         }
         if let walk = newest.scope.walk, walk.version == newest.state.version,
-            let cursor = WalkCursor(bytes: walk.cursor), cursor.willReach(row, joined: isJoined)
+            let cursor = PageCursor(walkBytes: walk.cursor), cursor.willReach(row, joined: isJoined)
         {
             return
         }
@@ -54,9 +54,9 @@ extension Expander {
             if start.report == .awaited || !mayHaveEarlierActivities(endedAt: newest.endVersion) { return }
             return try send(newest, of: recipient, onInstallationOf: row, in: group, app)
         }
-        let timestamp = timestamp(of: newest, in: scopes, activity)
+        let timestamp = try timestamp(of: newest, in: scopes, activity)
         output.add(
-            row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app), lane: lane,
+            row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app),
             isUrgent: false)
     }
 
@@ -85,10 +85,10 @@ extension Expander {
                 guard NewestState(scopes, for: .lateToken)?.state.version == newest.state.version else {
                     continue
                 }
-                let timestamp = timestamp(of: newest, in: scopes, activity)
+                let timestamp = try timestamp(of: newest, in: scopes, activity)
                 output.add(
                     page[index], type: page[index].attributesType,
-                    as: variant(of: newest, timestamp: timestamp, app), lane: lane, isUrgent: false)
+                    as: variant(of: newest, timestamp: timestamp, app), isUrgent: false)
             }
         }
     }
@@ -115,7 +115,7 @@ extension Expander {
         scopes.add(group.scope, under: group.key)
         scopes.own = try table.scope(for: own.bytes)
         if let scope = scopes.own { scopes.add(scope, under: own) }
-        if group.scope.hasRecipientRows,
+        if group.scope.namesWithRows.mayContain(Array(activity.utf8).span),
             let kept = try table.scope(for: group.key.bytes(ofNamedActivity: activity))
         {
             scopes.keptVersion = kept.version
@@ -175,7 +175,7 @@ extension Expander {
     /// Returns the timestamp of the push, and keeps it in the recipient's row if it is raised.
     private mutating func timestamp(
         of newest: NewestState, in scopes: ActivityScopes, _ activity: String
-    ) -> Int64 {
+    ) throws(StoreError) -> Int64 {
         let state = newest.state
         let rows = RecipientRows(whole: scopes.whole ?? newest.scope, own: scopes.own)
         let hasEnded = newest.phase == .ended
@@ -185,10 +185,9 @@ extension Expander {
             : rows.timestamp(of: state.version, planned: state.timestamp)
         guard let own = scopes.ownKey else { return timestamp }
         if scopes.keptVersion == state.version {
-            noteKeptState(
+            try noteKeptState(
                 of: activity, hasEnded: hasEnded, timestamp: timestamp, version: state.version,
-                in: scopes.own,
-                under: own.bytes)
+                in: scopes.own, under: own)
         } else if let row = scopes.own, !hasEnded, timestamp > state.timestamp {
             key = own.bytes
             keep(timestamp, of: state.version, in: row)
@@ -227,7 +226,18 @@ extension Expander {
         else { return nil }
         scope.joinedGroup = found.group.map { ScopeKey(app: app, group: $0) }
         set(scope, under: key.bytes)
+        if let joined = scope.joinedGroup, let group = joined.group { try noteJoin(to: joined, named: group) }
         return found.group
+    }
+
+    /// Notes in the row of a group that an activity has joined it.
+    private mutating func noteJoin(to key: ScopeKey, named group: String) throws(StoreError) {
+        // The time of the row's newest write tells when the lane subscribes again. So it does that before this write.
+        var whole = try subscribedScope(of: key, named: group)
+        if whole.hasJoined { return }
+        whole.hasJoined = true
+        set(whole, under: key.bytes)
+        cachedGroup = nil
     }
 }
 
@@ -307,18 +317,6 @@ private struct NewestState {
         }
         guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
         (key, scope, state, self.generation) = (found.key, found.scope, found.state, life)
-    }
-}
-
-extension PushContent {
-    /// The content for an activity that already exists. A start becomes an update with the start's state.
-    var forExistingActivity: PushContent {
-        guard event == .start else { return self }
-        var content = PushContent(.update)
-        content.contentState = contentState
-        content.staleDate = staleDate
-        content.relevanceScore = relevanceScore
-        return content
     }
 }
 

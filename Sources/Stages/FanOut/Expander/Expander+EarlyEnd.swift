@@ -28,9 +28,6 @@ extension LaneScope {
 }
 
 extension Expander {
-    /// The number of entries of the index that are read together.
-    private static var entriesAtATimeMax: Int { 4096 }
-
     /// Counts the members that a walk has not visited, because it ends early. The members of a segment are not known
     /// without a walk, so a start only notes that it did not visit all of them.
     mutating func countRest(of walk: inout ExpansionWalk, in whole: LaneScope) throws(StoreError) {
@@ -51,11 +48,9 @@ extension Expander {
         var count = 0
         var range = KeyRange.everything
         while true {
-            let entries = try table.indexEntries(
-                .joinedActivity, of: group, in: range, countMax: Self.entriesAtATimeMax)
-            let names = entries.map { String(decoding: $0.name, as: UTF8.self) }
-            count += try registry.countOfActivitiesWithoutGroup(among: names, app: group.app)
-            guard entries.count == Self.entriesAtATimeMax, let last = entries.last else { return count }
+            let joined = try table.joinedActivities(of: group, in: range, countMax: Self.joinedAtATimeMax)
+            count += try registry.countOfActivitiesWithoutGroup(among: joined.map(\.id), app: group.app)
+            guard joined.count == Self.joinedAtATimeMax, let last = joined.last else { return count }
             range.advance(past: last.position.span)
         }
     }

@@ -47,13 +47,11 @@ extension Expander {
         {
             return
         }
-        try keepState(of: expansion, for: names.filter { !activities.contains(Array($0.utf8)) }, under: name)
+        try keepState(of: expansion, for: names.filter { !activities.contains(Array($0.utf8)) })
     }
 
     /// Keeps the state of a send for activities that the lane does not know. `catchUp` brings it to their tokens.
-    private mutating func keepState(
-        of expansion: Expansion, for activities: [String], under name: [UInt8]
-    ) throws(StoreError) {
+    private mutating func keepState(of expansion: Expansion, for activities: [String]) throws(StoreError) {
         for activity in activities {
             let key = expansion.key.bytes(ofNamedActivity: activity)
             var scope = try table.scope(for: key) ?? LaneScope()
@@ -62,23 +60,32 @@ extension Expander {
                 as: expansion.content.event, generation: expansion.generation)
             set(scope, under: key)
         }
-        var whole = try table.scope(for: name) ?? .unseen
-        if activities.isEmpty || whole.hasRecipientRows { return }
-        whole.hasRecipientRows = true
-        set(whole, under: name)
+        try noteRows(of: activities, in: expansion.key)
+    }
+
+    /// Notes in the row of a group that recipients or activities have separate rows.
+    mutating func noteRows(of names: [String], in group: ScopeKey) throws(StoreError) {
+        if names.isEmpty { return }
+        let key = group.bytes
+        var whole = try table.scope(for: key) ?? .unseen
+        let known = whole.namesWithRows
+        for name in names { whole.namesWithRows.insert(name) }
+        if whole.namesWithRows == known { return }
+        set(whole, under: key)
+        cachedGroup = nil
     }
 
     /// Keeps in the recipient's row that a late token of an activity gets a state that was kept for it. So later updates go
     /// above its timestamp, and none follows its END.
     ///
     /// - Parameters:
-    ///   - own: the recipient's row, if there is one.
+    ///   - known: the recipient's row, if there is one.
     ///   - key: the key of that row.
     mutating func noteKeptState(
-        of activity: String, hasEnded: Bool, timestamp: Int64, version: Int64, in own: LaneScope?,
-        under key: [UInt8]
-    ) {
-        var own = own ?? LaneScope()
+        of activity: String, hasEnded: Bool, timestamp: Int64, version: Int64, in known: LaneScope?,
+        under key: ScopeKey
+    ) throws(StoreError) {
+        var own = known ?? LaneScope()
         if hasEnded {
             let ended = LaneScope.EndedActivity(activity, endVersion: version)
             if own.endedActivities.contains(ended) { return }
@@ -87,6 +94,9 @@ extension Expander {
             guard version > own.timestampVersion else { return }
             (own.timestamp, own.timestampVersion) = (timestamp, version)
         }
-        set(own, under: key)
+        set(own, under: key.bytes)
+        if known == nil, let recipient = key.recipient {
+            try noteRows(of: [recipient.text], in: key.wholeGroup)
+        }
     }
 }

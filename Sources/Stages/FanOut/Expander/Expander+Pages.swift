@@ -28,11 +28,10 @@ enum ExpansionExclusion {
 extension Expander {
     /// - Parameters:
     ///   - named: the recipients of a list, by their texts.
-    ///   - withRows: the recipients that may have separate scope rows.
     ///   - isOfJoined: whether the page is of activities that have joined the group.
     mutating func take(
         _ page: borrowing TokenPage, of walk: inout ExpansionWalk, whole: LaneScope,
-        named: [[UInt8]: Expansion.ScopedRecipient], withRows: RecipientsWithRows, isOfJoined: Bool = false
+        named: [[UInt8]: Expansion.ScopedRecipient], isOfJoined: Bool = false
     ) throws(StoreError) {
         walk.expansion.tally.count(page.exclusions)
         if page.isEmpty { return }
@@ -40,12 +39,11 @@ extension Expander {
         var ledger: LedgerPart?
         // All tokens of a page get the same decision, unless recipients are named or have their own rows.
         let shared = named.isEmpty ? try decide(for: nil, own: nil, whole: whole, in: walk) : nil
-        let isAlike = if case .none = withRows { named.isEmpty } else { false }
+        let isAlike = named.isEmpty && whole.namesWithRows.isEmpty
         var decision = shared ?? .drop
         var recipient: [UInt8] = []
         var endedActivities: [LaneScope.EndedActivity] = []
         let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
-        let groupKey = walk.expansion.key.bytes
         for index in 0..<page.count {
             if !isStart, page[index].group == nil {
                 // Other activities without a group belong to other groups.
@@ -61,7 +59,7 @@ extension Expander {
                 recipient = [UInt8](copying: page[index].recipient)
                 if !named.isEmpty { walk.reached.insert(recipient) }
                 var own: LaneScope?
-                if let keys, withRows.mayContain(recipient, inGroupOf: groupKey) {
+                if let keys, !named.isEmpty || whole.namesWithRows.mayContain(recipient.span) {
                     keys.writeScopeKey(of: recipient.span, into: &key)
                     own = try table.scope(for: key)
                 }
@@ -121,7 +119,7 @@ extension Expander {
             return
         }
         let type = walk.expansion.content.event == .start ? nil : row.attributesType
-        output.add(row, type: type, as: variant, lane: lane, isUrgent: walk.expansion.isForOneRecipient)
+        output.add(row, type: type, as: variant, isUrgent: walk.expansion.isForOneRecipient)
     }
 
     // MARK: The ledger
@@ -180,17 +178,6 @@ extension Expander {
         guard !row.hasMovedAway, let movedAt = row.movedAt else { return false }
         if expansion.acceptedAt < movedAt { return true }
         return !expansion.forcesRestart && ledger.openedAt < movedAt
-    }
-}
-
-extension RecipientsWithRows {
-    fileprivate func mayContain(_ recipient: [UInt8], inGroupOf key: [UInt8]) -> Bool {
-        switch self {
-        case .none: false
-        case .listed(let names):
-            names.contains(recipient) || !GroupIndex.surelyContains(recipient, inGroupOf: key)
-        case .all: true
-        }
     }
 }
 

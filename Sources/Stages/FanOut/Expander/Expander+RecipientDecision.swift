@@ -108,9 +108,7 @@ private struct PushContentVersion {
         else { return }
         if newest.version == version, newest.content.event == .start { return }
         (version, timestamp) = (newest.version, max(timestamp, newest.timestamp))
-        content.contentState = newest.content.contentState ?? content.contentState
-        content.staleDate = newest.content.staleDate
-        content.relevanceScore = newest.content.relevanceScore ?? content.relevanceScore
+        content.replaceState(with: newest)
         isOwn = true
     }
 }

@@ -64,7 +64,7 @@ extension Expander {
                     ?? safetyEnd(of: key, saying: newest, version: version, timestamp: timestamp, by: app)
                 variant = made
                 output.add(
-                    page[index], type: page[index].attributesType, as: made, lane: lane, isUrgent: false)
+                    page[index], type: page[index].attributesType, as: made, isUrgent: false)
             }
         }
     }

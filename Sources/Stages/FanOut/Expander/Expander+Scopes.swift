@@ -16,7 +16,9 @@ extension Expander {
     ) throws(StoreError) {
         try nameRecipients(of: &expansion, under: key, app, by: &page)
         try reopenGenerations(in: &expansion)
-        if expansion.cursor == nil { expansion.cursor = try firstCursor(of: expansion, under: key)?.bytes }
+        if expansion.cursor == nil {
+            expansion.cursor = try firstCursor(of: expansion, under: key)?.walkBytes
+        }
         if expansion.isDryRun { return }
         guard case .recipients(let list) = expansion.targets else {
             return try beginWhole(expansion, under: key)
@@ -53,7 +55,7 @@ extension Expander {
     ) throws(StoreError) {
         let isPrivate = expansion.key.recipient != nil
         let whole = isPrivate ? LaneScope() : try table.scope(for: name) ?? .unseen
-        var hasRows = whole.hasRecipientRows
+        var begun: [String] = []
         let event = expansion.content.event
         for recipient in list {
             // A start that joins the group's generation changes no row of the recipient.
@@ -70,13 +72,9 @@ extension Expander {
                 expansion.state(version: recipient.version, timestamp: timestamp), as: event,
                 generation: recipient.generation, replacing: replaced)
             if scope != found ?? LaneScope() { set(scope, under: key) }
-            hasRows = hasRows || !isPrivate
+            if !isPrivate { begun.append(recipient.recipient.text) }
         }
-        if hasRows, !whole.hasRecipientRows {
-            var whole = whole
-            whole.hasRecipientRows = true
-            set(whole, under: name)
-        }
+        try noteRows(of: begun, in: expansion.key)
     }
 
     /// Puts the recipients of a start into generations of their own, if an END by an activity's name has ended their
@@ -103,12 +101,12 @@ extension Expander {
     /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after
     /// its cursor. The lane's catch-up serves new tokens before the cursor.
     mutating func note(
-        _ next: WalkCursor?, of expansion: Expansion, under key: [UInt8]
+        _ next: PageCursor?, of expansion: Expansion, under key: [UInt8]
     ) throws(StoreError) {
         if case .recipients = expansion.targets { return }
         if expansion.content.event == .start { return }
         guard var scope = try table.scope(for: key), scope.walk?.version == expansion.version else { return }
-        scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.bytes) }
+        scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.walkBytes) }
         set(scope, under: key)
     }
 }
@@ -125,7 +123,6 @@ extension LaneScope {
     ) {
         switch event {
         case .start:
-            hasStarts = true
             let opens = state.version == generation && generation > self.generation
             self.generation = max(self.generation, generation)
             // A start that joins a generation only adds recipients. The newest state stays.

@@ -10,25 +10,28 @@ internal import Store
 extension Expander {
     /// The most tokens of a group of named recipients in one transaction. The next transaction continues with
     /// the rest.
-    private static var tokensAtATimeMax: Int { 20_000 }
+    private static var namedTokensMax: Int { 20_000 }
 
-    /// The most joined activities of a page.
-    private static var joinedAtATimeMax: Int { 1000 }
+    /// The most tokens that a walk reads before it looks at the time.
+    private static var tokensAtATime: Int { 2000 }
+
+    /// The most joined activities that are read together.
+    static var joinedAtATimeMax: Int { 1000 }
 
     /// Returns the first cursor of an update or an END of a whole scope. Nil for other expansions.
     func firstCursor(
         of expansion: Expansion, under key: [UInt8]
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         switch expansion.targets {
         case .recipients, .activities: return nil
         case .everyone, .segments, .tags, .combination, .group, .newMembers: break
         }
         if expansion.content.event == .start { return nil }
         let open = try table.scope(for: key)?.walk
-        guard let open, open.version < expansion.version, let walk = WalkCursor(bytes: open.cursor) else {
-            return WalkCursor(ordinal: expansion.precedingUpdates)
+        guard let open, open.version < expansion.version, let walk = PageCursor(walkBytes: open.cursor) else {
+            return PageCursor(ofUpdateNumber: expansion.precedingUpdates)
         }
-        return WalkCursor(continuing: walk)
+        return PageCursor(continuing: walk)
     }
 
     /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group.
@@ -37,32 +40,31 @@ extension Expander {
     /// - Parameter name: the key of the expansion's scope, as everywhere here.
     mutating func walkAudience(
         of walk: inout ExpansionWalk, under name: [UInt8], by page: inout TokenPage
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         let whole = try table.scope(for: name) ?? LaneScope()
         if whole.endsWalk(of: walk.expansion) {
             try countRest(of: &walk, in: whole)
             return nil
         }
         guard let selection = selection(of: walk, recipients: nil) else { return nil }
-        var cursor = walk.cursor.pageCursor
+        var cursor = walk.cursor
         while true {
             let joined = try joinedMembers(of: walk, whole, in: cursor.range)
             let next = try registry.fillPage(
-                with: selection, from: cursor, upTo: joined.end, into: &page, rowsMax: max(1, walk.rowsLeft))
+                with: selection, from: cursor, upTo: joined.end, into: &page,
+                rowsMax: min(max(1, walk.rowsLeft), Self.tokensAtATime))
             let end = cursor.pageEnd(before: next)
             let positions = KeyRange(from: cursor.range.lower, upTo: end)
             walk.rows += page.count + page.exclusions.total
-            let withRows = try recipientsWithRows(in: positions, of: walk, whole, countMax: page.count)
-            try take(page, of: &walk, whole: whole, named: [:], withRows: withRows)
-            try walkJoined(joined.names(in: positions), of: &walk, whole: whole, by: &page)
+            try take(page, of: &walk, whole: whole, named: [:])
+            try walkJoined(joined.ids(in: positions), of: &walk, whole: whole, by: &page)
             guard let next else { return nil }
-            // Only a page at the end of the table can end there without being full.
-            if end != nil || walk.rowsLeft <= 0 { return WalkCursor(pageCursor: next) }
+            guard walk.mayContinue else { return next }
             cursor = next
         }
     }
 
-    // MARK: The index of a group
+    // MARK: Joined activities
 
     /// Returns the activities that have joined the group without reporting it, from the beginning of a range.
     private func joinedMembers(
@@ -70,11 +72,10 @@ extension Expander {
     ) throws(StoreError) -> JoinedMembers {
         guard mayHaveJoined(walk, whole) else { return JoinedMembers() }
         let countMax = min(max(1, walk.rowsLeft), Self.joinedAtATimeMax)
-        let entries = try table.indexEntries(
-            .joinedActivity, of: walk.expansion.key, in: range, countMax: countMax + 1)
-        return entries.count > countMax
-            ? JoinedMembers(entries: entries.dropLast(), end: entries[countMax].position)
-            : JoinedMembers(entries: entries[...], end: nil)
+        let joined = try table.joinedActivities(of: walk.expansion.key, in: range, countMax: countMax + 1)
+        return joined.count > countMax
+            ? JoinedMembers(activities: joined.dropLast(), end: joined[countMax].position)
+            : JoinedMembers(activities: joined[...], end: nil)
     }
 
     /// Walks activities that have joined the group. They are already in the order of the walk, but their rows lie
@@ -90,23 +91,8 @@ extension Expander {
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
             walk.rows += page.count + page.exclusions.total
-            try take(
-                page, of: &walk, whole: whole, named: [:], withRows: whole.hasRecipientRows ? .all : .none,
-                isOfJoined: true)
+            try take(page, of: &walk, whole: whole, named: [:], isOfJoined: true)
         }
-    }
-
-    /// Returns the recipients of a page that can have separate scope rows.
-    ///
-    /// - Parameter countMax: the number of tokens in the page. If the index has more recipients, it is cheaper to look
-    ///   each token's recipient up.
-    private func recipientsWithRows(
-        in positions: KeyRange, of walk: ExpansionWalk, _ whole: LaneScope, countMax: Int
-    ) throws(StoreError) -> RecipientsWithRows {
-        guard whole.hasRecipientRows, walk.expansion.key.isSharedGroup else { return .none }
-        let entries = try table.indexEntries(
-            .recipientRow, of: walk.expansion.key, in: positions.wholeBuckets, countMax: countMax + 1)
-        return entries.count > countMax ? .all : .listed(Set(entries.map(\.name)))
     }
 
     // MARK: Lists
@@ -115,7 +101,7 @@ extension Expander {
     mutating func walkList(
         _ list: [Expansion.ScopedRecipient], of walk: inout ExpansionWalk, under name: [UInt8],
         by page: inout TokenPage
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         // Most lanes have no activity of a send to named activities.
         if list.isEmpty { return nil }
         var left = list[...]
@@ -132,8 +118,8 @@ extension Expander {
             }
             walk.rows += some.count
             left = left.dropFirst(some.count)
-            cursor = WalkCursor(ordinal: 0)
-        } while !left.isEmpty && walk.rowsLeft > 0
+            cursor = PageCursor()
+        } while !left.isEmpty && walk.mayContinue
         if left.isEmpty { return nil }
         walk.expansion.targets = .recipients(Array(left))
         return cursor
@@ -150,9 +136,9 @@ extension Expander {
     }
 
     private mutating func walkRecipients(
-        _ some: ArraySlice<Expansion.ScopedRecipient>, from start: WalkCursor, of walk: inout ExpansionWalk,
+        _ some: ArraySlice<Expansion.ScopedRecipient>, from start: PageCursor, of walk: inout ExpansionWalk,
         under name: [UInt8], by page: inout TokenPage
-    ) throws(StoreError) -> WalkCursor? {
+    ) throws(StoreError) -> PageCursor? {
         let isPrivate = walk.expansion.key.recipient != nil
         let scope = try table.scope(for: name) ?? .unseen
         let whole = isPrivate ? LaneScope() : scope
@@ -166,20 +152,21 @@ extension Expander {
                 of: walk, recipients: recipients, generation: some.first?.generation,
                 mayHaveJoined: mayHaveJoined)
         else { return nil }
-        var cursor = start.pageCursor
+        var cursor = start
         var looked = 0
         while true {
             let next = try registry.fillPage(
-                with: selection, from: cursor, into: &page, rowsMax: max(1, walk.rowsMax))
+                with: selection, from: cursor, into: &page,
+                rowsMax: min(max(1, walk.rowsMax), Self.tokensAtATime))
             looked += page.count + page.exclusions.total
             walk.rows += page.count + page.exclusions.total
-            try take(page, of: &walk, whole: whole, named: named, withRows: .all)
+            try take(page, of: &walk, whole: whole, named: named)
             guard let next else {
                 try countWithoutToken(of: some, in: &walk, by: &page)
                 return nil
             }
             cursor = next
-            if looked >= Self.tokensAtATimeMax { return WalkCursor(pageCursor: cursor) }
+            if looked >= Self.namedTokensMax { return cursor }
         }
     }
 
@@ -205,7 +192,7 @@ extension Expander {
 
     /// Whether the walk must look for activities that have joined the group without reporting it.
     func mayHaveJoined(_ walk: ExpansionWalk, _ scope: LaneScope) -> Bool {
-        walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasStarts
+        walk.expansion.content.event != .start && walk.expansion.key.group != nil && scope.hasJoined
     }
 
     /// Returns nil if the audience is empty.
@@ -253,41 +240,24 @@ extension Expander {
 
 extension ExpansionWalk {
     /// The cursor at which the page begins.
-    var cursor: WalkCursor {
-        expansion.cursor.flatMap { WalkCursor(bytes: $0) } ?? WalkCursor(ordinal: expansion.precedingUpdates)
+    var cursor: PageCursor {
+        expansion.cursor.flatMap { PageCursor(walkBytes: $0) }
+            ?? PageCursor(ofUpdateNumber: expansion.precedingUpdates)
     }
 }
 
 /// Activities that have joined a group, in the order of a walk.
 private struct JoinedMembers {
-    var entries: ArraySlice<GroupIndex.Entry> = []
-    /// The position of the next entry. Nil if there is no other in the range.
+    var activities: ArraySlice<JoinedActivity> = []
+    /// The position of the next activity. Nil if there is no other in the range.
     var end: [UInt8]?
 
     /// Returns the ids of the activities in a page.
-    func names(in positions: KeyRange) -> [String] {
-        entries.prefix { entry in positions.upper.map { entry.position.lexicographicallyPrecedes($0) } ?? true
+    func ids(in positions: KeyRange) -> [String] {
+        activities.prefix { activity in
+            positions.upper.map { activity.position.lexicographicallyPrecedes($0) } ?? true
         }
-        .map { String(decoding: $0.name, as: UTF8.self) }
-    }
-}
-
-/// The recipients of a page that may have separate scope rows.
-enum RecipientsWithRows {
-    case none
-    case listed(Set<[UInt8]>)
-    case all
-}
-
-extension KeyRange {
-    /// The positions of all buckets that the range touches.
-    fileprivate var wholeBuckets: KeyRange {
-        let bytes = RecipientBucket.byteCount
-        guard let upper, upper.count > bytes else {
-            return KeyRange(from: Array(lower.prefix(bytes)), upTo: upper)
-        }
-        return KeyRange(
-            from: Array(lower.prefix(bytes)), upTo: KeyRange(prefix: Array(upper.prefix(bytes))).upper)
+        .map(\.id)
     }
 }
 

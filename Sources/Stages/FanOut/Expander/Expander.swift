@@ -68,10 +68,12 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     ///
     /// - Parameters:
     ///   - rowsMax: the approximate number of tokens to walk.
+    ///   - isTimeLeft: whether the page may get more tokens. It gets the first ones at any time.
     ///   - page: memory for the tokens.
     /// - Returns: the number of tokens that were walked.
     package mutating func expand(
-        _ expansion: Expansion, rowsMax: Int, page: inout TokenPage
+        _ expansion: Expansion, rowsMax: Int, while isTimeLeft: @escaping () -> Bool = { true },
+        page: inout TokenPage
     ) throws(StoreError) -> Int {
         guard let app = app(expansion.key.app) else {
             close(expansion)
@@ -87,7 +89,9 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
             }
             try begin(&expansion, under: name, app, by: &page)
         }
-        var walk = ExpansionWalk(expansion, app, isFirstPage: isFirstPage, rowsMax: rowsMax)
+        var walk = ExpansionWalk(
+            expansion: expansion, app: app, isFirstPage: isFirstPage, rowsMax: rowsMax, isTimeLeft: isTimeLeft
+        )
         let next =
             if case .recipients(let list) = expansion.targets {
                 try walkList(list, of: &walk, under: name, by: &page)
@@ -96,7 +100,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
             }
         if !walk.expansion.isDryRun { try note(next, of: walk.expansion, under: name) }
         if let next {
-            walk.expansion.cursor = next.bytes
+            walk.expansion.cursor = next.walkBytes
             output.addContinuation(of: walk.expansion)
         } else {
             close(walk.expansion)
@@ -140,16 +144,12 @@ struct ExpansionWalk {
     let app: App
     let isFirstPage: Bool
     let rowsMax: Int
+    let isTimeLeft: () -> Bool
     var rows = 0
     /// The named recipients for which a token was found.
     var reached: Set<[UInt8]> = []
 
-    init(_ expansion: Expansion, _ app: App, isFirstPage: Bool, rowsMax: Int) {
-        self.expansion = expansion
-        self.app = app
-        self.isFirstPage = isFirstPage
-        self.rowsMax = rowsMax
-    }
-
     var rowsLeft: Int { rowsMax - rows }
+    /// Whether the page of the walk may get more tokens.
+    var mayContinue: Bool { rowsLeft > 0 && isTimeLeft() }
 }

@@ -39,7 +39,6 @@ package struct JobOutput: ~Copyable {
     }
 
     package struct Sheet: Sendable {
-        package let lane: Int
         package let isUrgent: Bool
         package let body: Int
         package let head: Int
@@ -93,7 +92,7 @@ package struct JobOutput: ~Copyable {
     ///
     /// - Parameter type: the activity type. Nil if it is the same for all jobs of the variant.
     package mutating func add(
-        _ row: borrowing TokenPageRow, type: Span<UInt8>?, as variant: Variant, lane: Int, isUrgent: Bool
+        _ row: borrowing TokenPageRow, type: Span<UInt8>?, as variant: Variant, isUrgent: Bool
     ) {
         let share = variant.number
         let place = openSheet(of: share, environment: row.environment, type: type)
@@ -101,14 +100,14 @@ package struct JobOutput: ~Copyable {
         let bytes =
             row.token.count + row.installation.count + row.entryText.count + row.recipient.count
             + Self.lineBytes
-        if let open = sharedContents[share].open[place].sheet, sheets[open].lane == lane,
-            sheets[open].lines.count < jobsPerSheet, size(of: open) + bytes <= SheetHead.bytesMax
+        if let open = sharedContents[share].open[place].sheet, sheets[open].lines.count < jobsPerSheet,
+            size(of: open) + bytes <= SheetHead.bytesMax
         {
             number = open
         } else {
             sheets.append(
                 Sheet(
-                    lane: lane, isUrgent: isUrgent, body: sharedContents[share].body,
+                    isUrgent: isUrgent, body: sharedContents[share].body,
                     head: sharedContents[share].open[place].head))
             number = sheets.count - 1
             sharedContents[share].open[place].sheet = number

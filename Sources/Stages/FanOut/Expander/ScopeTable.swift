@@ -14,12 +14,12 @@ package protocol ScopeTable {
     func newestStart(
         app: String, recipient: Recipient, installation: String, type: String
     ) throws(StoreError) -> LedgerKey?
-    /// Returns the first entries of a group's index, in the order of their positions.
+    /// Returns the first activities that have joined a group, in the order of their positions.
     ///
     /// - Parameter range: the positions to look at.
-    func indexEntries(
-        _ kind: GroupIndex.Kind, of group: ScopeKey, in range: KeyRange, countMax: Int
-    ) throws(StoreError) -> [GroupIndex.Entry]
+    func joinedActivities(
+        of group: ScopeKey, in range: KeyRange, countMax: Int
+    ) throws(StoreError) -> [JoinedActivity]
     mutating func set(_ scope: LaneScope, under key: [UInt8])
     mutating func set(_ start: LedgerRow, under key: [UInt8])
     /// Sets a ledger row that is already encoded, because all rows of a page are equal.

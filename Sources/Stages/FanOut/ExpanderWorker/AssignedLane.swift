@@ -1,4 +1,5 @@
-internal import CatalogRecords
+package import Catalog
+package import CatalogRecords
 internal import Kafka
 internal import Lifecycle
 internal import Registry
@@ -24,6 +25,9 @@ struct RequestQueue {
     private(set) var nextOffset: Int64?
     /// The committed offset. Nil if the topic is read from its beginning.
     private(set) var committedOffset: Int64?
+
+    /// Whether reading the topic is paused until some of its requests are done.
+    var isPaused = false
 
     var isEmpty: Bool { uncommitted.isEmpty }
     var count: Int { uncommitted.count }
@@ -59,20 +63,6 @@ struct RequestQueue {
     }
 }
 
-/// The requests that were read for a lane.
-struct RequestQueues {
-    private var arrivals = RequestQueue()
-    private var walks = RequestQueue()
-
-    subscript(topic: ExpanderInputTopic) -> RequestQueue {
-        get { topic == .arrivals ? arrivals : walks }
-        _modify { if topic == .arrivals { yield &arrivals } else { yield &walks } }
-    }
-
-    var all: [RequestQueue] { [arrivals, walks] }
-    var isEmpty: Bool { arrivals.isEmpty && walks.isEmpty }
-}
-
 /// The progress of a lane's walk through the groups of its registry.
 enum SubscriptionWalk {
     case at(Lane.GroupCursor)
@@ -86,7 +76,8 @@ final class AssignedLane: AssignedPartition {
     var restoringSince: Instant
     /// Whether the rows of `starts` are read to their end.
     var hasReadScopes = false
-    var queues = RequestQueues()
+    /// The requests that were read, by the index of the topic.
+    private(set) var queues = ExpanderInputTopic.allCases.map { _ in RequestQueue() }
     /// The committed offset of the registry.
     var registryCommitted: Int64?
     /// The walk through the groups with members that the lane makes after each assignment. It subscribes to those
@@ -94,8 +85,6 @@ final class AssignedLane: AssignedPartition {
     var subscriptionWalk = SubscriptionWalk.at(Lane.GroupCursor())
     /// The expander of the lane. It is made when the views are open.
     var worker: LaneWorker?
-    /// The topics that are paused until some of their requests are done.
-    var pausedTopics: Set<ExpanderInputTopic> = []
 
     init(partition: Int32, assignedAt now: Instant) {
         self.partition = partition
@@ -104,15 +93,16 @@ final class AssignedLane: AssignedPartition {
 
     var name: String { "lane \(partition)" }
 
-    func nextOffset(in topic: Int) -> Int64? { queues[ExpanderInputTopic(index: topic)].nextOffset }
-    func hasUncommittedRecords(in topic: Int) -> Bool { !queues[ExpanderInputTopic(index: topic)].isEmpty }
-    func committedOffset(in topic: Int) -> Int64? { queues[ExpanderInputTopic(index: topic)].committedOffset }
-    func markCommitted(below offset: Int64, in topic: Int) {
-        queues[ExpanderInputTopic(index: topic)].markCommitted(below: offset)
+    subscript(topic: ExpanderInputTopic) -> RequestQueue {
+        get { queues[topic.rawValue] }
+        _modify { yield &queues[topic.rawValue] }
     }
-    func resume(at offset: Int64?, in topic: Int) {
-        queues[ExpanderInputTopic(index: topic)].resume(at: offset)
-    }
+
+    func nextOffset(in topic: Int) -> Int64? { queues[topic].nextOffset }
+    func hasUncommittedRecords(in topic: Int) -> Bool { !queues[topic].isEmpty }
+    func committedOffset(in topic: Int) -> Int64? { queues[topic].committedOffset }
+    func markCommitted(below offset: Int64, in topic: Int) { queues[topic].markCommitted(below: offset) }
+    func resume(at offset: Int64?, in topic: Int) { queues[topic].resume(at: offset) }
 
     /// Resets the lane before its views are read again.
     func resetForReading(registryCommitted offset: Int64?) {
@@ -120,7 +110,7 @@ final class AssignedLane: AssignedPartition {
         hasReadScopes = false
         subscriptionWalk = .at(Lane.GroupCursor())
         worker = nil
-        pausedTopics = []
+        for topic in queues.indices { queues[topic].isPaused = false }
     }
 }
 
@@ -132,13 +122,19 @@ final class LaneWorker {
     init(registry: Lane, table: TransactionScopes, jobsPerSheet: Int) {
         self.table = table
         expander = Expander(
-            lane: Int(table.lane), registry, table, catalog: NoCatalog(),
-            jobsPerSheet: jobsPerSheet)
+            lane: Int(table.lane), registry, table, catalog: CatalogSnapshot(), jobsPerSheet: jobsPerSheet)
+    }
+
+    /// Begins a transaction of the lane (`Expander.begin`).
+    func begin(at now: Int64, atLatest latest: Int64, catalog: CatalogSnapshot) {
+        table.removeChanges()
+        expander.begin(at: now, atLatest: latest, catalog: catalog)
     }
 }
 
-/// An empty catalog, for the time before the first transaction.
-private struct NoCatalog: ExpanderCatalog {
-    func app(_ id: String) -> App? { nil }
-    func segment(_ name: String, of app: String) -> SegmentRule? { nil }
+extension CatalogSnapshot: ExpanderCatalog {
+    package func app(_ id: String) -> App? { apps[id] }
+    package func segment(_ name: String, of app: String) -> SegmentRule? {
+        segment(named: name, of: app)?.rule
+    }
 }

@@ -67,8 +67,7 @@ extension ExpanderDecider {
         body: (inout Expander<TransactionScopes>) throws(StoreError) -> Void
     ) throws -> Bool {
         guard let catalog, let worker = lane.worker else { return false }
-        worker.table.removeChanges()
-        worker.expander.begin(at: time, atLatest: times.latest, catalog: SnapshotCatalog(snapshot: catalog))
+        worker.begin(at: time, atLatest: times.latest, catalog: catalog)
         do throws(StoreError) {
             try body(&worker.expander)
         } catch {

@@ -16,43 +16,10 @@ struct LaneTransaction {
     let worker: LaneWorker
     /// The number of requests of the topic that the transaction takes.
     var takenCount = 0
-    /// The tokens of the lane's page, plus the cost of its requests in tokens.
+    /// The tokens of the lane's pages. Those of starts count several times.
     var rows = 0
-    /// The number of taken requests that are for one recipient.
-    var urgentCount = 0
     /// The offset after the registry records that the transaction takes.
     var registryOffset: Int64?
-}
-
-/// The work of a transaction in all its lanes.
-private struct ExpandedLanes {
-    var lanes: [LaneTransaction] = []
-    /// The cost of all pages in tokens.
-    var rows = 0
-    /// The part of a full page that the lanes were allowed to walk.
-    var pageShare = 1.0
-    /// The time for the registry's news and for the pages, summed over all lanes.
-    var registryChangesSeconds = 0.0
-    var pageSeconds = 0.0
-}
-
-/// The limits of a lane in one transaction.
-private struct LanePageLimit {
-    let rows: Int
-    /// The number of tokens that a lane may walk at any cost.
-    private let rowsMin: Int
-
-    init(rows: Int, lanes: Int) {
-        self.rows = max(1, rows / max(1, lanes))
-        rowsMin = max(1, AdaptivePageSize.rowsMin / max(1, lanes))
-    }
-
-    /// Returns the largest page, rounded up. A page that is never quite full would never grow. An arrival walks a
-    /// small page, so that the arrivals behind it begin soon. The rest waits among the walks.
-    func rowsMax(of topic: ExpanderInputTopic, costPerRow cost: Int, afterRows rows: Int) -> Int {
-        let rowsLeft = max(rowsMin, (self.rows - rows + cost - 1) / cost)
-        return topic == .arrivals ? min(rowsLeft, AdaptivePageSize.rowsMin) : rowsLeft
-    }
 }
 
 extension ExpanderDecider {
@@ -63,21 +30,12 @@ extension ExpanderDecider {
     /// and they are fetched again.
     private static let requestsAheadMax = requestsMax
     static let bytesAheadMax = 1 << 20
-    /// The number of requests that a lane handles before the next lane's turn.
-    private static let requestsPerTurn = 16
-    /// The least cost of a request, in tokens.
-    private static let requestCost = 4
-    /// The cost of a token in a start, relative to an update. A start also adds a ledger row, which is
-    /// written, kept in memory and read back. Without this factor, the pages after a large update would be
-    /// far too large for starts.
+    /// The cost of a token in a start, relative to an update. A start also adds a ledger row, which is written, kept in
+    /// memory and read back.
     private static let startCost = 6
-    /// The time for which a transaction may walk before its commit, so that urgent requests do not wait
-    /// longer.
-    private static let expandMillisecondsMax = 50
-    /// The time after an urgent request in which another one is expected.
-    private static let urgentExpectedMilliseconds = 1000
-    /// The most urgent requests of a transaction that count as few.
-    private static let fewUrgentRequestsMax = 50
+    /// The most tokens of the first page of an expansion, so that the arrivals behind it begin soon. The rest waits
+    /// among the walks.
+    static let arrivalRowsMax = 500
     /// The time for which a transaction takes news, one piece after another. All other work of the loop waits
     /// for that long.
     private static let registryChangesMillisecondsMax = 25
@@ -96,21 +54,22 @@ extension ExpanderDecider {
         }
         batch.markAllTaken()
         for lane in assignedLanes where lane.isServing {
-            for topic in ExpanderInputTopic.allCases
-            where hasReadAhead(of: topic, in: lane) && lane.pausedTopics.insert(topic).inserted {
+            for topic in ExpanderInputTopic.allCases where hasReadAhead(lane[topic]) && !lane[topic].isPaused
+            {
+                lane[topic].isPaused = true
                 stage.consumer.pause([topicPartition(of: topic, number: lane.partition)])
             }
         }
     }
 
     private func enqueue(_ part: BatchPart, of batch: borrowing RecordBatch, in lane: AssignedLane) {
-        let topic = ExpanderInputTopic(index: part.topic)
+        guard let topic = ExpanderInputTopic(rawValue: part.topic) else { return }
         var part = part
         while !part.isTaken {
             let index = part.nextIndex
             part.markNextTaken()
             let offset = batch[index].offset
-            guard lane.queues[topic].isNew(offset: offset) else { continue }
+            guard lane[topic].isNew(offset: offset) else { continue }
             let request: ExpansionRequest?
             do throws(RejectedRecord) {
                 request = try read(batch[index])
@@ -118,7 +77,7 @@ extension ExpanderDecider {
                 stage.sendToDeadLetters(recordAt: index, of: batch, as: error, at: times.now)
                 request = nil
             }
-            lane.queues[topic].append(
+            lane[topic].append(
                 UncommittedRequest(
                     request: request, offset: offset, bytes: batch[index].byteCount,
                     stamp: batch[index].timestamp))
@@ -129,9 +88,8 @@ extension ExpanderDecider {
         stage.topicPartition(of: topic.name, number: partition)
     }
 
-    private func hasReadAhead(of topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
-        let queue = lane.queues[topic]
-        return queue.count >= Self.requestsAheadMax || queue.byteCount >= Self.bytesAheadMax
+    private func hasReadAhead(_ queue: RequestQueue) -> Bool {
+        queue.count >= Self.requestsAheadMax || queue.byteCount >= Self.bytesAheadMax
     }
 
     private func read(_ record: borrowing Kafka.Record) throws(RejectedRecord) -> ExpansionRequest {
@@ -168,41 +126,17 @@ extension ExpanderDecider {
         let first = iteration % lanes.count
         guard var shares = try walk(Array(lanes[first...] + lanes[..<first]), topic, began: began)
         else { return }
-        shares.lanes.removeAll { $0.takenCount == 0 && $0.registryOffset == nil }
-        let isEmpty = shares.lanes.allSatisfy {
-            $0.worker.expander.output.isEmpty && $0.worker.table.isUnchanged
-        }
-        if shares.lanes.allSatisfy({ $0.takenCount == 0 }), isEmpty {
-            guard began >= nextRegistryCommit else { return }
-        }
+        shares.removeAll { $0.takenCount == 0 && $0.registryOffset == nil }
+        let isEmpty = shares.allSatisfy { $0.worker.expander.output.isEmpty && $0.worker.table.isUnchanged }
+        if shares.allSatisfy({ $0.takenCount == 0 }), isEmpty, began < nextRegistryCommit { return }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryCommitIntervalMilliseconds)
         if let problem = stage.waitForDeadLetters() {
             return stage.member.startOverLater(
                 logging: "expansions could not be written to the dead letters", reason: problem)
         }
         stage.reportStep(.deadLettersAcknowledged)
-        scopeReadSeconds = 0
-        guard try commit(shares.lanes, of: topic, readIn: epoch) else { return }
-        let took = stage.time.now().seconds(since: began)
-        stage.metrics.batchSeconds.observe(took)
-        let urgentCount = shares.lanes.reduce(0) { $0 + $1.urgentCount }
-        if urgentCount > 0 { lastUrgentTransaction = (began, urgentCount) }
-        if topic == .walks {
-            pageSize.adapt(
-                toMilliseconds: (took - shares.registryChangesSeconds - scopeReadSeconds) * 1000,
-                walking: shares.pageSeconds * 1000,
-                tokens: shares.rows, share: shares.pageShare)
-        }
-    }
-
-    /// Whether another urgent request is likely soon. Then the transaction takes half a page, so that a
-    /// single urgent request waits less. Hundreds of urgent requests mainly wait for one another, and smaller
-    /// pages would slow down all of them.
-    private func isUrgentLikely(at now: Instant) -> Bool {
-        guard let lastUrgentTransaction, lastUrgentTransaction.requests <= Self.fewUrgentRequestsMax else {
-            return false
-        }
-        return now.milliseconds(since: lastUrgentTransaction.began) < Self.urgentExpectedMilliseconds
+        guard try commit(shares, of: topic, readIn: epoch) else { return }
+        stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: began))
     }
 
     /// Returns one lane, if a failed transaction must tell which lane has to wait. Usually returns all.
@@ -213,40 +147,31 @@ extension ExpanderDecider {
     }
 
     private func isWaiting(_ topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
-        lane.isServing && !lane.queues[topic].isEmpty
+        lane.isServing && !lane[topic].isEmpty
     }
 
     private func hasRegistryChanges(in lane: AssignedLane) -> Bool {
         hasUncommittedChanges(in: lane) || !registry.isFullyApplied(lane: lane.partition)
     }
 
-    /// Gives every lane its news and lets it walk its share of the page. Returns nil if something must be
-    /// read again.
+    /// Gives every lane its news and lets it walk its pages. Returns nil if something must be read again.
     private func walk(
         _ lanes: [AssignedLane], _ topic: ExpanderInputTopic, began: Instant
-    ) throws -> ExpandedLanes? {
+    ) throws -> [LaneTransaction]? {
         guard let catalog else { return nil }
-        let view = SnapshotCatalog(snapshot: catalog)
-        var walked = ExpandedLanes()
+        var shares: [LaneTransaction] = []
         // All lanes use one time, so that they write equal records for the same send.
         let times = times
         for lane in lanes {
             guard let worker = lane.worker else { continue }
-            worker.table.removeChanges()
-            worker.expander.begin(at: times.now, atLatest: times.latest, catalog: view)
-            walked.lanes.append(LaneTransaction(lane: lane, worker: worker))
+            worker.begin(at: times.now, atLatest: times.latest, catalog: catalog)
+            shares.append(LaneTransaction(lane: lane, worker: worker))
         }
-        guard try catchUpWithRegistry(in: &walked.lanes, topic: topic, began: began) else { return nil }
-        let pagesBegan = stage.time.now()
-        walked.registryChangesSeconds = pagesBegan.seconds(since: began)
-        let busy = lanes.count { isWaiting(topic, in: $0) }
-        if isUrgentLikely(at: began) { walked.pageShare = 0.5 }
-        let share = LanePageLimit(rows: Int(Double(pageSize.rows) * walked.pageShare), lanes: busy)
-        guard try expandInTurn(&walked.lanes, topic: topic, within: share, began: began) else { return nil }
-        walked.rows = walked.lanes.reduce(0) { $0 + $1.rows }
-        walked.pageSeconds = stage.time.now().seconds(since: pagesBegan)
+        guard try catchUpWithRegistry(in: &shares, topic: topic, began: began),
+            try expand(topic, in: &shares)
+        else { return nil }
         stage.reportStep(.pagesWalked)
-        return walked
+        return shares
     }
 
     // MARK: News
@@ -305,66 +230,54 @@ extension ExpanderDecider {
 
     // MARK: Pages
 
-    /// Walks the lanes in turn, so that they reach each send at about the same time. Then a lane reuses
-    /// records that another lane has encoded in the same transaction.
+    /// Walks one lane after another. Each gets an equal part of the time and of the tokens that are left.
     ///
     /// - Returns: false if something must be read again.
-    private func expandInTurn(
-        _ shares: inout [LaneTransaction], topic: ExpanderInputTopic, within page: LanePageLimit,
-        began: Instant
-    ) throws -> Bool {
-        var isMore = true
-        while isMore {
-            isMore = false
-            for index in shares.indices where shares[index].lane.isServing {
-                do throws(StoreError) {
-                    if try walk(&shares[index], topic, within: page, began: began) { isMore = true }
-                } catch {
-                    try repair(partition: shares[index].lane.partition, after: error)
-                    return false
-                }
-                if let newer = shares[index].worker.table.newerRecord {
-                    throw StageFailure.newerRecord(newer.description)
-                }
+    private func expand(_ topic: ExpanderInputTopic, in shares: inout [LaneTransaction]) throws -> Bool {
+        // About as much time is for the commit.
+        let end = stage.time.now().advanced(byMilliseconds: settings.pageMilliseconds / 2)
+        let busy = shares.indices.filter { isWaiting(topic, in: shares[$0].lane) }
+        var rowsLeft = settings.pageRowsMax
+        for (position, index) in busy.enumerated() {
+            let lanesLeft = busy.count - position
+            let now = stage.time.now()
+            let laneEnd = now.advanced(byMilliseconds: max(0, end.milliseconds(since: now)) / lanesLeft)
+            do throws(StoreError) {
+                try expand(
+                    topic, in: &shares[index], rowsMax: max(1, rowsLeft / lanesLeft), until: laneEnd)
+            } catch {
+                try repair(partition: shares[index].lane.partition, after: error)
+                return false
+            }
+            rowsLeft -= shares[index].rows
+            if let newer = shares[index].worker.table.newerRecord {
+                throw StageFailure.newerRecord(newer.description)
             }
         }
         return true
     }
 
-    /// Handles the lane's next requests.
-    ///
-    /// - Returns: whether it has more for this transaction.
-    private func walk(
-        _ share: inout LaneTransaction, _ topic: ExpanderInputTopic, within page: LanePageLimit,
-        began: Instant
-    ) throws(StoreError) -> Bool {
-        let waiting = share.lane.queues[topic].uncommitted.prefix(Self.requestsMax).dropFirst(
-            share.takenCount)
-        for request in waiting.prefix(Self.requestsPerTurn) {
-            if share.rows >= page.rows
-                || stage.time.now().milliseconds(since: began) >= Self.expandMillisecondsMax,
-                share.takenCount > 0
-            {
-                return false
-            }
+    /// Handles the lane's next requests, at least one.
+    private func expand(
+        _ topic: ExpanderInputTopic, in share: inout LaneTransaction, rowsMax: Int, until end: Instant
+    ) throws(StoreError) {
+        let isTimeLeft = { [stage] in stage.time.now() < end }
+        for request in share.lane[topic].uncommitted.prefix(Self.requestsMax) {
+            if share.takenCount > 0, share.rows >= rowsMax || !isTimeLeft() { return }
             switch request.request {
             case .expansion(let expansion):
                 let cost = expansion.content.event == .start && !expansion.isDryRun ? Self.startCost : 1
-                share.rows +=
-                    cost
-                    * (try share.worker.expander.expand(
-                        expansion,
-                        rowsMax: page.rowsMax(of: topic, costPerRow: cost, afterRows: share.rows),
-                        page: &self.page))
-                if topic == .arrivals, expansion.isForOneRecipient { share.urgentCount += 1 }
+                let rowsLeft = max(1, (rowsMax - share.rows) / cost)
+                let walked = try share.worker.expander.expand(
+                    expansion, rowsMax: topic == .arrivals ? min(rowsLeft, Self.arrivalRowsMax) : rowsLeft,
+                    while: isTimeLeft, page: &page)
+                share.rows += cost * walked
             case .stop(let stop): try share.worker.expander.stop(stop)
             case .subscriptionAnswer(let answer): try share.worker.expander.apply(answer)
             case nil: break
             }
-            share.rows += Self.requestCost
             share.takenCount += 1
         }
-        return waiting.count > Self.requestsPerTurn
     }
 
     func repair(partition: Int32, after error: StoreError) throws {
@@ -388,7 +301,7 @@ extension ExpanderDecider {
                         partition: stage.topicPartition(of: .registry, number: partition), offset: offset))
             }
             if share.takenCount > 0,
-                let last = share.lane.queues[topic].uncommitted.prefix(share.takenCount).last
+                let last = share.lane[topic].uncommitted.prefix(share.takenCount).last
             {
                 offsets.append(
                     OffsetToCommit(
@@ -412,9 +325,7 @@ extension ExpanderDecider {
     /// Applies earlier records of `starts` to the view while the cluster stores this transaction. Both take
     /// about the same time. Returns false if there were no records.
     private func readScopeRows() throws -> Bool {
-        let began = stage.time.now()
         for partition in try scopeViews.read() { viewCompleted(of: partition) }
-        scopeReadSeconds += stage.time.now().seconds(since: began)
         return scopeViews.readCount > 0
     }
 
@@ -425,12 +336,11 @@ extension ExpanderDecider {
             lane.registryCommitted = offset
             registry.noteCommit(ofLane: lane.partition, below: offset)
         }
-        lane.queues[topic].removeFirst(share.takenCount)
-        let queue = lane.queues[topic]
-        if queue.count < Self.requestsAheadMax / 4, queue.byteCount < Self.bytesAheadMax / 4,
-            lane.pausedTopics.remove(topic) != nil
-        {
-            _ = stage.member.resumeReading(topicsAt: [topic.index], of: lane.partition)
+        lane[topic].removeFirst(share.takenCount)
+        let queue = lane[topic]
+        if queue.isPaused, queue.count < Self.requestsAheadMax / 4, queue.byteCount < Self.bytesAheadMax / 4 {
+            lane[topic].isPaused = false
+            _ = stage.member.resumeReading(topicsAt: [topic.rawValue], of: lane.partition)
         }
         countOutcomes(of: share)
     }
@@ -465,7 +375,7 @@ extension ExpanderDecider {
         for share in shares {
             guard
                 share.worker.expander.output.sendSheets(
-                    by: producer, urgent: topic(.jobsUrgent), normal: topic(.jobs))
+                    of: share.lane.partition, by: producer, urgent: topic(.jobsUrgent), normal: topic(.jobs))
             else { return false }
         }
         stage.reportStep(.jobsSent)
@@ -505,16 +415,13 @@ extension ExpanderDecider {
     private func sendScopeRows(
         of shares: [LaneTransaction], by producer: TransactionalProducer, to topic: Topic
     ) -> Bool {
-        var lanes = shares.map { (partition: $0.lane.partition, rows: $0.worker.table.encodeRecords()) }
-        while !lanes.isEmpty {
-            for index in lanes.indices.reversed() {
-                guard let (key, value) = lanes[index].rows.next() else {
-                    lanes.remove(at: index)
-                    continue
-                }
+        let rowsMax = shares.lazy.map { $0.worker.table.changeCount }.max() ?? 0
+        for number in 0..<rowsMax {
+            for share in shares where number < share.worker.table.changeCount {
+                let (key, value) = share.worker.table.changedRecord(at: number)
                 guard
                     producer.queue(
-                        to: topic, partition: lanes[index].partition, key: key.bytes.span, value: value.span)
+                        to: topic, partition: share.lane.partition, key: key.bytes.span, value: value.span)
                 else { return false }
             }
         }

@@ -38,18 +38,13 @@ final class ExpanderDecider: StageDecider {
 
     var page = TokenPage()
     var registryChanges = LaneChanges()
-    var pageSize: AdaptivePageSize
     /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
     /// The number of the iteration. It selects the first lane of a transaction, so that no lane is always
     /// last.
     var iteration = 0
-    /// The time that the current transaction has spent on reading `starts` while it waited.
-    var scopeReadSeconds = 0.0
     /// Whether the previous transaction was for arrivals.
     var hasJustTakenArrivals = false
-    /// The start of the last transaction with requests for one recipient, and their number.
-    var lastUrgentTransaction: (began: Instant, requests: Int)?
     var scopeScan = ViewScan(firstRegularPassAt: .now())
     /// The newest question for young records.
     var youngRecordsQuery: OffsetQueryID?
@@ -65,8 +60,6 @@ final class ExpanderDecider: StageDecider {
         let layout = environment.layout
         partitioner = LanePartitioner(laneCount: layout.lanes)
         readCatalog = { environment.catalog }
-        pageSize = AdaptivePageSize(
-            rowsAtStart: settings.pageRowsAtStart, millisecondsMax: settings.pageMilliseconds)
         var view = TopicViewDefinition(
             topic: layout.name(of: .starts), table: "starts", schema: TransactionScopes.viewSchema)
         view.derive = ScopesDerivation.writeRow
@@ -78,11 +71,7 @@ final class ExpanderDecider: StageDecider {
         form.loopNumber = FanOutService.Loop.expander.rawValue
         form.followedTopics = [.registry]
         (form.batchRecordsMax, form.batchBytesMax) = (4000, 16 << 20)
-        form.viewLimits = settings.viewLimits
-        form.sessionMilliseconds = settings.sessionMilliseconds
-        form.prefetchKibibytesMax = settings.prefetchKibibytesMax
-        form.partitionKibibytesMax = settings.laneKibibytesMax
-        form.fetchKibibytesMax = settings.fetchKibibytesMax
+        form.apply(settings, partitionKibibytesMax: settings.laneKibibytesMax)
         // A full sheet is mostly names and tokens without repetition. On sheets, lz4 saved a twentieth of
         // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
         // repeats and compression helps.
@@ -241,8 +230,8 @@ final class ExpanderDecider: StageDecider {
             && assignedLanes.contains { lane in
                 lane.isServing
                     && (isOverlayFull
-                        ? !isOverlayFullForArrivals && !lane.queues[.arrivals].isEmpty
-                        : !lane.queues.isEmpty)
+                        ? !isOverlayFullForArrivals && !lane[.arrivals].isEmpty
+                        : lane.queues.contains { !$0.isEmpty })
             }
     }
 
@@ -252,22 +241,11 @@ final class ExpanderDecider: StageDecider {
         registry.retryFullDisk(at: now)
         queryYoungRecords(at: now)
         metrics.clockDoubtSeconds.set(Double(stage.clock.doubtfulDifferenceMilliseconds) / 1000)
-        metrics.pageRows.set(Double(pageSize.rows))
-        let queues = assignedLanes.flatMap(\.queues.all)
+        let queues = assignedLanes.flatMap(\.queues)
         stage.metrics.inFlight.set(Double(queues.reduce(0) { $0 + $1.count }))
         let oldest = queues.compactMap { $0.uncommitted.first?.stamp }.min()
         stage.metrics.oldestSeconds.set(Double(max(0, oldest.map { times.now - $0 } ?? 0)) / 1000)
     }
 
     func close() { registry.closeAll() }
-}
-
-/// The catalog in the form that pages need.
-struct SnapshotCatalog: ExpanderCatalog {
-    let snapshot: CatalogSnapshot
-
-    func app(_ id: String) -> App? { snapshot.apps[id] }
-    func segment(_ name: String, of app: String) -> SegmentRule? {
-        snapshot.segment(named: name, of: app)?.rule
-    }
 }

@@ -2,7 +2,7 @@ internal import StageSupport
 internal import Topics
 
 /// The topics that the expander reads as a group member, in the order of its subscription.
-enum ExpanderInputTopic: CaseIterable {
+enum ExpanderInputTopic: Int, CaseIterable {
     /// The planner's records, in the order of each group. A lane begins them at once.
     case arrivals
     /// The rests of walks.
@@ -11,9 +11,4 @@ enum ExpanderInputTopic: CaseIterable {
     static let subscription = TopicSubscription(topics: allCases.map(\.name))
 
     var name: TopicName { self == .arrivals ? .expansionsUrgent : .expansions }
-
-    /// - Parameter index: the topic's index in the subscription.
-    init(index: Int) { self = index == 0 ? .arrivals : .walks }
-
-    var index: Int { self == .arrivals ? 0 : 1 }
 }

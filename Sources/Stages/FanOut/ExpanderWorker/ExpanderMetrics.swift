@@ -14,7 +14,6 @@ struct ExpanderMetrics {
     let lateJobs: Counter
     let safetyEnds: Counter
     let subscriptions: Counter
-    let pageRows: Gauge
 
     init(_ metrics: Metrics) {
         self.metrics = metrics
@@ -35,8 +34,6 @@ struct ExpanderMetrics {
         subscriptions = metrics.counter(
             "flotilla_fan_out_subscriptions_total",
             help: "subscriptions of lanes to groups, written when the first member of a group appears")
-        pageRows = metrics.gauge(
-            "flotilla_fan_out_page_rows", help: "the current limit of tokens in a transaction")
     }
 
     func tokensWithoutJob(reason: String) -> Counter {

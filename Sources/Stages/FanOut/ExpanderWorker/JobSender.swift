@@ -3,7 +3,9 @@ internal import Kafka
 
 extension JobOutput {
     /// Sends the sheets. Heads and bodies are encoded once. Returns false if the producer refused a sheet.
-    borrowing func sendSheets(by producer: TransactionalProducer, urgent: Topic, normal: Topic) -> Bool {
+    borrowing func sendSheets(
+        of lane: Int32, by producer: TransactionalProducer, urgent: Topic, normal: Topic
+    ) -> Bool {
         if sheets.isEmpty { return true }
         let bodies = bodies.map { SharedRecordValue(copying: $0.span) }
         let sharedHeaders = heads.map(SharedHeaders.init)
@@ -15,7 +17,7 @@ extension JobOutput {
             }
             while true {
                 let result = producer.send(
-                    to: sheet.isUrgent ? urgent : normal, partition: Int32(sheet.lane), key: nil,
+                    to: sheet.isUrgent ? urgent : normal, partition: lane, key: nil,
                     body: bodies[sheet.body], headers: &headers)
                 if result == .queued { break }
                 guard result == .full, producer.waitForQueueSpace() else { return false }

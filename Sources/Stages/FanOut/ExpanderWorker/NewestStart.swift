@@ -18,8 +18,6 @@ enum NewestStart {
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
 
-    static func isKey(_ key: Span<UInt8>) -> Bool { key.count > 0 && key[0] == marker }
-
     static func key(app: String, recipient: Recipient, installation: String, type: String) -> [UInt8] {
         let key = LedgerKey(
             app: app, subject: .group("-"), recipient: recipient, generation: 1, installation: installation
@@ -40,12 +38,14 @@ enum NewestStart {
         else { return false }
         row.key.removeAll(keepingCapacity: true)
         row.key.append(marker)
+        // Like the ledger rows, these rows lie in the order of a walk.
+        ScopesRowOrder.append(bucketOf: key.extracting(parts.groupEnd + 1..<parts.recipientEnd), to: &row.key)
         row.key.append(span: key.extracting(0..<parts.appEnd))
         row.key.append(span: key.extracting(parts.groupEnd..<parts.recipientEnd))
         row.key.append(span: key.extracting(parts.generationEnd..<key.count))
         row.key.append(separator)
         row.key.append(span: value.extracting(name))
-        guard row.key.count <= ScopesRowOrder.keyBytesMax else { return false }
+        guard row.key.count <= EnvironmentLimits.keyBytesMax else { return false }
         row.value.removeAll(keepingCapacity: true)
         RowTime.append(time, to: &row.value)
         row.value.append(span: key)
@@ -64,14 +64,9 @@ enum NewestStart {
 
     /// Returns the time in milliseconds since 1970 and the ledger's key. Returns nil for any other value.
     static func decode(_ value: Span<UInt8>) -> (at: Int64, key: LedgerKey)? {
-        guard let time = time(of: value) else { return nil }
+        guard let time = ScopesDerivation.time(of: value) else { return nil }
         let rest = [UInt8](copying: value.extracting(RowTime.byteCount..<value.count))
         return LedgerKey(bytes: rest).map { (time, $0) }
-    }
-
-    /// Returns only the time.
-    static func time(of value: Span<UInt8>) -> Int64? {
-        value.count > RowTime.byteCount ? RowTime.number(in: value) : nil
     }
 
     /// Whether the generation is 0, for activities that their app started.

@@ -29,22 +29,14 @@ enum RowTime {
 
     /// Returns the time of a record that ends with its time. Free text can come before it.
     static func last(in record: Span<UInt8>) -> Int64? {
-        var start = record.count - name.count
-        while start >= 0 {
-            if isName(at: start, in: record) {
-                guard let (value, end) = number(from: start + name.count, in: record),
-                    end == record.count - 1, record[end] == UInt8(ascii: "}")
-                else { return nil }
-                return value
-            }
-            start -= 1
-        }
-        return nil
-    }
-
-    private static func isName(at start: Int, in record: Span<UInt8>) -> Bool {
-        for index in 0..<name.count where record[start + index] != name[index] { return false }
-        return true
+        let end = record.count - 1
+        guard end > 0, record[end] == UInt8(ascii: "}") else { return nil }
+        var start = end
+        while start > 0, (0x30...0x39).contains(record[start - 1]) { start -= 1 }
+        guard start >= name.count,
+            record.extracting(start - name.count..<start).end(ofFirst: name) == name.count
+        else { return nil }
+        return number(from: start, in: record)?.value
     }
 
     private static func number(from start: Int, in record: Span<UInt8>) -> (value: Int64, end: Int)? {

@@ -26,10 +26,8 @@ enum ScopeScan {
         forKey key: Span<UInt8>, value: Span<UInt8>, at now: Int64, with reader: JSONReader
     ) -> RowAction? {
         let at: Int64?
-        if NewestStart.isKey(key) {
-            at = NewestStart.time(of: value)
-        } else if GroupIndexRow.isKey(key) {
-            at = GroupIndexRow.time(of: value)
+        if ScopesDerivation.isKey(key) {
+            at = ScopesDerivation.time(of: value)
         } else if isLedgerKey(key) {
             at = RowTime.first(in: value)
             if let at, now - at > retentionMilliseconds { return .removeExpired }

@@ -21,6 +21,12 @@ struct LedgerKeyParts {
 }
 
 extension Span<UInt8> {
+    /// Whether a key of `starts` begins with `app//`. Nearly no row has such a key.
+    var isOfActivityWithoutGroup: Bool {
+        guard let app = slash(from: 0), app + 1 < count else { return false }
+        return self[app + 1] == UInt8(ascii: "/")
+    }
+
     /// Returns the index of the first slash at or after `start`.
     fileprivate func slash(from start: Int) -> Int? {
         unsafe withUnsafeBytes { bytes in
@@ -35,7 +41,7 @@ extension Span<UInt8> {
 /// The row order of `starts` in its view. The starts of a group lie in the order in which a page walks
 /// through its recipients. So the rows of a page share pages of the file. In the order of names, each row
 /// would cost a file page. To get this order, the recipient's bucket goes before the recipient. Keys of
-/// scopes and of the indexes of groups are unchanged.
+/// scopes and of derived rows are unchanged.
 enum ScopesRowOrder: RowOrder {
     /// The longest key. With its bucket it reaches the limit of the file.
     static let keyBytesMax = EnvironmentLimits.keyBytesMax - RecipientBucket.byteCount
@@ -43,25 +49,17 @@ enum ScopesRowOrder: RowOrder {
     private static let recipientMarkBytes = 2
 
     static func writeStoredKey(for key: Span<UInt8>, to stored: inout [UInt8]) {
-        if NewestStart.isKey(key) { return writeNewestStartKey(key, to: &stored) }
-        if GroupIndexRow.isKey(key) { return stored.append(span: key) }
-        guard let parts = LedgerKeyParts(key) else { return stored.append(span: key) }
+        guard !ScopesDerivation.isKey(key), let parts = LedgerKeyParts(key) else {
+            return stored.append(span: key)
+        }
         let start = parts.groupEnd + 1
         stored.append(span: key.extracting(0..<start))
         append(bucketOf: key.extracting(start..<parts.recipientEnd), to: &stored)
         stored.append(span: key.extracting(start..<key.count))
     }
 
-    /// Writes the mark, the bucket, and then the rest of the key.
-    private static func writeNewestStartKey(_ key: Span<UInt8>, to stored: inout [UInt8]) {
-        let first = key.slash(from: 0) ?? key.count
-        let second = key.slash(from: first + 1) ?? key.count
-        stored.append(NewestStart.marker)
-        append(bucketOf: key.extracting(min(first + 1, second)..<second), to: &stored)
-        stored.append(span: key.extracting(1..<key.count))
-    }
-
-    private static func append(bucketOf recipient: Span<UInt8>, to stored: inout [UInt8]) {
+    /// Appends the bucket of a recipient, with which its rows begin behind their group.
+    static func append(bucketOf recipient: Span<UInt8>, to stored: inout [UInt8]) {
         let bucket = RecipientBucket.bucket(
             of: recipient.extracting(min(recipientMarkBytes, recipient.count)..<recipient.count))
         stored.append(UInt8(truncatingIfNeeded: bucket >> 8))
@@ -78,8 +76,7 @@ enum ScopesRowOrder: RowOrder {
 
     /// Returns nil for a key that is stored unchanged.
     private static func bucketStart(in stored: Span<UInt8>) -> Int? {
-        if NewestStart.isKey(stored) { return 1 }
-        guard !GroupIndexRow.isKey(stored), let first = stored.slash(from: 0),
+        guard !ScopesDerivation.isKey(stored), let first = stored.slash(from: 0),
             let second = stored.slash(from: first + 1),
             second > first + 1,
             // A bucket can contain any byte, also a slash. But a scope's key ends with its recipient.

@@ -12,19 +12,16 @@ internal import Telemetry
 /// The rows of `starts` of a lane as the current transaction changes them, on top of the committed rows.
 final class TransactionScopes: ScopeTable {
     /// The version of the layout of the views' files. Files with another version are rebuilt.
-    static let viewSchema = 4
+    static let viewSchema = 5
 
     let lane: Int32
     private let views: TopicViews
     private let committed: CommittedRows
-    /// The starts that the transaction writes, with the last value of each key, in the order of their first
-    /// `set`. This is the order of a page and of the view. In another order, each piece that is read back
-    /// would change all file pages of the transaction's rows.
-    private var changedStarts: [ChangedStart] = []
-    private var changedStartIndex = KeyIndex()
-    /// The scopes that the transaction writes, in the order of their first `set`.
-    private var changedScopes: [ChangedScope] = []
-    private var scopeIndices: [HashedKey: Int] = [:]
+    /// The rows that the transaction writes, each with its last value, in the order of their first `set`. This is the order
+    /// of a page and of the view. In another order, each piece that is read back would change all file pages of the
+    /// transaction's rows.
+    private var changes: [Change] = []
+    private var changeIndex = KeyIndex()
     /// The scope that was read last. The page of an expansion reads its scope several times.
     private var lastScope: (key: HashedKey, scope: LaneScope?)?
     /// The key of the last lookup of a start. A start is looked up and then set.
@@ -33,8 +30,9 @@ final class TransactionScopes: ScopeTable {
     /// transaction, because few tokens need it: nearly all of them name their group. A page has thousands of
     /// starts.
     private var newestStarts: [HashedKey: [UInt8]]?
-    /// The index rows of changed scopes, also of committed ones, until the view has them.
-    private var unreadIndex = UnreadGroupIndex()
+    /// The joined activities among the rows that the view has not read back. It is made at the first lookup after a
+    /// change, because activities join before pages are walked, and few groups have them.
+    private var unreadJoined: UnreadJoinedActivities?
 
     init(lane: Int32, views: TopicViews, reader: JSONReader, log: Log) {
         self.lane = lane
@@ -44,21 +42,34 @@ final class TransactionScopes: ScopeTable {
             unreadableRowMessage: "a record of starts cannot be read; its scope starts a new one")
     }
 
-    fileprivate struct ChangedStart {
+    private struct Change {
         let key: HashedKey
-        var start: EncodedStart
+        var row: ChangedRow
     }
 
-    fileprivate struct ChangedScope {
-        let key: HashedKey
-        var scope: LaneScope
-        /// Empty until it is encoded.
-        var record: [UInt8] = []
+    private enum ChangedRow {
+        case start(EncodedStart)
+        case scope(ChangedScope)
+
+        var record: [UInt8] {
+            switch self {
+            case .start(let start): start.bytes
+            case .scope(let changed): changed.record
+            }
+        }
+    }
+
+    private final class ChangedScope {
+        let scope: LaneScope
+        /// Encoded after the last change.
+        private(set) lazy var record = scope.encoded()
+
+        init(_ scope: LaneScope) { self.scope = scope }
     }
 
     /// The error of a row that a newer program version wrote, if there was one.
     var newerRecord: RecordDecodingError? { committed.newerRecord }
-    var isUnchanged: Bool { changedStarts.isEmpty && changedScopes.isEmpty }
+    var isUnchanged: Bool { changes.isEmpty }
 
     // MARK: Scopes
 
@@ -66,7 +77,7 @@ final class TransactionScopes: ScopeTable {
         if let lastScope, lastScope.key.bytes == key { return lastScope.scope }
         let key = Self.topicKey(for: key)
         let scope: LaneScope? =
-            if let number = scopeIndices[key] { changedScopes[number].scope } else {
+            if case .scope(let changed)? = change(of: key) { changed.scope } else {
                 try committed.row(for: key)
             }
         lastScope = (key, scope)
@@ -77,41 +88,41 @@ final class TransactionScopes: ScopeTable {
         let key =
             if let lastScope, lastScope.key.bytes == key { lastScope.key } else { Self.topicKey(for: key) }
         lastScope = (key, scope)
-        if let number = scopeIndices[key] {
-            changedScopes[number].scope = scope
-        } else {
-            scopeIndices[key] = changedScopes.count
-            changedScopes.append(ChangedScope(key: key, scope: scope))
+        set(.scope(ChangedScope(scope)), under: key)
+        if scope.joinedGroup != nil { unreadJoined = nil }
+    }
+
+    func joinedActivities(
+        of group: ScopeKey, in range: KeyRange, countMax: Int
+    ) throws(StoreError) -> [JoinedActivity] {
+        let unread = unreadJoined ?? findUnreadJoined()
+        unreadJoined = unread
+        return try unread.activities(of: group, in: range, countMax: countMax, with: views[lane])
+    }
+
+    private func findUnreadJoined() -> UnreadJoinedActivities {
+        var found = UnreadJoinedActivities()
+        views.overlays[lane]?.forEachRow { key, record in found.insert(record, under: key) }
+        for change in changes {
+            if case .scope(let changed) = change.row, changed.scope.joinedGroup != nil {
+                found.insert(changed.record, under: change.key)
+            }
         }
-        addToIndex(scope, under: key)
-    }
-
-    private func addToIndex(_ scope: LaneScope, under key: HashedKey) {
-        guard let scopeKey = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }),
-            let row = GroupIndex.Row(scope, under: scopeKey)
-        else { return }
-        let overlay = views.overlays[lane]
-        unreadIndex.insert(row, of: key) { scopeIndices[$0] != nil || overlay?[$0] != nil }
-    }
-
-    func indexEntries(
-        _ kind: GroupIndex.Kind, of group: ScopeKey, in range: KeyRange, countMax: Int
-    ) throws(StoreError) -> [GroupIndex.Entry] {
-        try unreadIndex.entries(of: kind, in: group, range: range, countMax: countMax, with: views[lane])
+        return found
     }
 
     // MARK: Starts
 
     func start(for key: [UInt8]) throws(StoreError) -> LedgerRow? {
         let key = Self.topicKey(for: key)
-        if let number = changedIndex(of: key) { return changedStarts[number].start.row }
+        if case .start(let changed)? = change(of: key) { return changed.row }
         return try committed.row(for: key)
     }
 
     func hasStart(for key: [UInt8]) throws(StoreError) -> Bool {
         let key = Self.topicKey(for: key)
         lastKey = key
-        if changedIndex(of: key) != nil { return true }
+        if change(of: key) != nil { return true }
         if let value = views.overlays[lane]?[key] { return !value.isEmpty }
         return try views[lane]?.contains(key.bytes.span) ?? false
     }
@@ -149,55 +160,46 @@ final class TransactionScopes: ScopeTable {
 
     func set(start: EncodedStart, under key: [UInt8]) {
         let key = if let lastKey, lastKey.bytes == key { lastKey } else { Self.topicKey(for: key) }
-        if let number = changedIndex(of: key) {
-            changedStarts[number].start = start
+        set(.start(start), under: key)
+    }
+
+    // MARK: Changes
+
+    private func change(of key: HashedKey) -> ChangedRow? { changeNumber(of: key).map { changes[$0].row } }
+
+    private func changeNumber(of key: HashedKey) -> Int? {
+        changeIndex.number(hash: key.hash) { changes[$0].key == key }
+    }
+
+    private func set(_ row: ChangedRow, under key: HashedKey) {
+        if let number = changeNumber(of: key) {
+            changes[number].row = row
         } else {
-            changedStartIndex.insert(changedStarts.count, hash: key.hash)
-            changedStarts.append(ChangedStart(key: key, start: start))
+            changeIndex.insert(changes.count, hash: key.hash)
+            changes.append(Change(key: key, row: row))
         }
     }
-
-    private func changedIndex(of key: HashedKey) -> Int? {
-        changedStartIndex.number(hash: key.hash) { changedStarts[$0].key == key }
-    }
-
-    // MARK: Writing
 
     /// Drops the changes, after a commit or before the transaction is repeated.
     func removeChanges() {
-        changedStarts.removeAll(keepingCapacity: true)
-        changedStartIndex.removeAll()
-        changedScopes.removeAll(keepingCapacity: true)
-        scopeIndices.removeAll(keepingCapacity: true)
+        changes.removeAll(keepingCapacity: true)
+        changeIndex.removeAll()
         lastScope = nil
         newestStarts = nil
+        unreadJoined = nil
     }
 
-    /// Encodes the scopes after the last change, and returns the records to write.
-    func encodeRecords() -> Records {
-        for number in changedScopes.indices {
-            changedScopes[number].record = changedScopes[number].scope.encoded()
-        }
-        return Records(starts: changedStarts.makeIterator(), scopes: changedScopes.makeIterator())
-    }
+    /// The number of rows that the transaction writes.
+    var changeCount: Int { changes.count }
 
-    struct Records: IteratorProtocol {
-        fileprivate var starts: IndexingIterator<[ChangedStart]>
-        fileprivate var scopes: IndexingIterator<[ChangedScope]>
-
-        mutating func next() -> (key: HashedKey, value: [UInt8])? {
-            if let scope = scopes.next() { return (scope.key, scope.record) }
-            return starts.next().map { ($0.key, $0.start.bytes) }
-        }
+    func changedRecord(at number: Int) -> (key: HashedKey, value: [UInt8]) {
+        (changes[number].key, changes[number].row.record)
     }
 
     /// Moves the committed changes to the overlay. It holds them until the view has read them back.
     func commit(at now: Instant) {
         views.changeOverlay(of: lane) { overlay in
-            for start in changedStarts {
-                overlay.recordCommit(of: start.key, as: start.start.bytes, at: now)
-            }
-            for scope in changedScopes { overlay.recordCommit(of: scope.key, as: scope.record, at: now) }
+            for change in changes { overlay.recordCommit(of: change.key, as: change.row.record, at: now) }
         }
         removeChanges()
     }

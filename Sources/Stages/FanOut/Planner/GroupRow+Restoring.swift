@@ -16,7 +16,7 @@ extension GroupRow {
     func replacedStates(within whole: GroupRow) -> [ScopeState] {
         guard let newestState else { return [] }
         let standing = ([newestState] + replacedStates).lazy.filter { !whole.hasCancelled($0) }
-        return standing.prefix(Self.replacedStatesMax).map(\.reduced)
+        return standing.prefix(Self.replacedStatesMax).map(\.restored)
     }
 
     /// Returns the states that the cancelled update had replaced, the newest first. Empty if the update is
@@ -24,18 +24,6 @@ extension GroupRow {
     func restorableStates(from cancel: Cancellation, within whole: GroupRow) -> [ScopeState] {
         guard let newestState, newestState.originates(from: cancel.send), newestState.content.event == .update
         else { return [] }
-        return replacedStates.filter { !whole.hasCancelled($0) }.map(\.reduced)
-    }
-}
-
-extension ScopeState {
-    /// The state without parts that are sent only once, such as an alert or the attributes of a start.
-    fileprivate var reduced: ScopeState {
-        var reduced = self
-        reduced.content = PushContent(.update)
-        reduced.content.contentState = content.contentState
-        reduced.content.staleDate = content.staleDate
-        reduced.content.relevanceScore = content.relevanceScore
-        return reduced
+        return replacedStates.filter { !whole.hasCancelled($0) }.map(\.restored)
     }
 }

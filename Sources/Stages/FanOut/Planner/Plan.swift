@@ -4,30 +4,15 @@ package import Sends
 /// The result of planning one request. All of it is written in one transaction with the next offset. The note and the
 /// reply follow the commit.
 package struct Plan: Sendable, Equatable {
-    /// An expansion and its lanes.
-    package struct LaneExpansion: Sendable, Equatable {
-        package var expansion: Expansion
+    /// A request and the lanes that get it.
+    package struct LaneRequest: Sendable, Equatable {
+        package var request: ExpansionRequest
         package var lanes: MemberLanes
-    }
-
-    /// A stop instruction and its lanes.
-    package struct LaneStop: Sendable, Equatable {
-        package var instruction: StopInstruction
-        package var lanes: MemberLanes
-    }
-
-    /// An answer to a subscription and its lane.
-    package struct LaneAnswer: Sendable, Equatable {
-        package var answer: SubscriptionAnswer
-        package var lane: Int
     }
 
     package var progress: [ProgressRecord] = []
-    package var expansions: [LaneExpansion] = []
-    /// The order to lanes to stop a send.
-    package var stop: LaneStop?
-    /// The answer to a lane's subscription, if the group has no state to send.
-    package var subscriptionAnswer: LaneAnswer?
+    /// The requests to lanes, in the order in which a lane begins them.
+    package var requests: [LaneRequest] = []
     /// The app of a subscription that was not stored, because only subscriptions have made too many groups of the app.
     package var appBeyondLimit: String?
     /// The time at which the group ends automatically.
@@ -55,7 +40,13 @@ package struct Plan: Sendable, Equatable {
     /// result.
     mutating func keepDryRun() {
         progress.removeAll { !$0.isDryRun }
-        expansions.removeAll { !$0.expansion.isDryRun }
-        (stop, autoEnd, note, heldSend) = (nil, nil, nil, nil)
+        requests.removeAll { !$0.request.isDryRun }
+        (autoEnd, note, heldSend) = (nil, nil, nil)
+    }
+}
+
+extension ExpansionRequest {
+    fileprivate var isDryRun: Bool {
+        if case .expansion(let expansion) = self { expansion.isDryRun } else { false }
     }
 }

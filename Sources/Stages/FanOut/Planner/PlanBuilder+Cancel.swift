@@ -20,8 +20,7 @@ extension PlanBuilder {
         }
         guard row.storeCancel(of: cancel.send, at: stamp) else { return refuse(cancel) }
         let lanes = lanes(of: row)
-        plan.stop = Plan.LaneStop(
-            instruction: StopInstruction(send: cancel.send, key: key), lanes: lanes)
+        add(.stop(StopInstruction(send: cancel.send, key: key)), for: lanes)
         let part = ProgressRecord.PlannerPart(.stopping, laneCount: lanes.count(of: planner.lanes))
         report(part, of: cancel)
         table.set(row, of: key)
@@ -91,27 +90,15 @@ extension PlanBuilder {
         else { return }
         var (own, whole) = (own, whole)
         let send = restoring(previous, cancel, for: .users([user]))
-        let version = nextVersion(in: whole)
-        let timestamp = ScopeTimestamps.next(own: own, whole: whole, at: now)
         own.replacedStates = Array(states.dropFirst())
-        own.newestState = state(of: send, in: whole, version: version, timestamp: timestamp)
-        own.newestState?.originalSend = previous.originalSend ?? previous.send
-        (own.version, own.timestamp) = (version, timestamp)
-        own.updateCount += 1
-        own.lastSendAt = stamp
-        whole.noteRecipient(version: version, timestamp: timestamp)
-        table.set(own, of: key.narrowed(to: recipient))
+        let target = advance(
+            own, of: recipient, by: send, origin: previous.originalSend ?? previous.send,
+            version: nextVersion(in: whole), within: &whole, in: &table)
         table.set(whole, of: key)
-        let generation = max(own.generation, whole.generation)
-        let target = Expansion.ScopedRecipient(
-            recipient, scope: .recipient, generation: generation, version: version, timestamp: timestamp)
-        plan.expansions.append(
-            Plan.LaneExpansion(
-                expansion: expansion(
-                    send, to: .recipients([target]), as: whole, version: whole.version,
-                    timestamp: whole.timestamp),
-                lanes: .only(LaneSet([planner.lane(of: recipient, app: key.app)]))))
-        report(.planned, for: send, version: version, generation: whole.generation, lanes: 1)
+        let expansion = expansion(
+            send, to: .recipients([target]), as: whole, version: whole.version, timestamp: whole.timestamp)
+        add(.expansion(expansion), for: lane(of: recipient))
+        report(.planned, for: send, version: target.version, generation: whole.generation, lanes: 1)
     }
 
     private func restoring(_ previous: ScopeState, _ cancel: Cancellation, for audience: Audience) -> Send {

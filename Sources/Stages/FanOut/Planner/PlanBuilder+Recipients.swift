@@ -47,8 +47,7 @@ extension PlanBuilder {
             let targets = Expansion.Targets.recipients(list.map(\.scoped))
             let expansion = expansion(
                 send, to: targets, as: row, version: row.version, timestamp: row.timestamp)
-            plan.expansions.append(
-                Plan.LaneExpansion(expansion: expansion, lanes: .only(LaneSet([lane]))))
+            add(.expansion(expansion), for: .only(LaneSet([lane])))
         }
         report(
             .planned, for: send, version: users.count == 1 ? first.scoped.version : row.version,
@@ -110,34 +109,43 @@ extension PlanBuilder {
         if action == .refuseUpdate || action == .repeatEnd { return nil }
         if send.content.event != .start, own.hasEnded(since: send.scheduledAt) { return nil }
         supersedeHeldSend(of: &own)
+        // A state is stored only if it was for this recipient alone. For a list of ten thousand users, the rows would
+        // hold ten thousand copies, and the lanes have the state anyway.
+        let isAlone = send.audience.namesOne
+        let shown = own.version > whole.version ? own : whole
+        own.replacedStates =
+            isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
+        return advance(
+            own, of: recipient, by: send, keepsState: isAlone, version: version, within: &whole, in: &table)
+    }
+
+    /// Gives the recipient's phones a new state.
+    ///
+    /// - Parameters:
+    ///   - keepsState: whether the recipient's row keeps the state.
+    ///   - origin: the send that first had this state, if this send restores it.
+    mutating func advance(
+        _ own: GroupRow, of recipient: Recipient, by send: Send, keepsState: Bool = true,
+        origin: String? = nil,
+        version: Int64, within whole: inout GroupRow, in table: inout some GroupTable
+    ) -> Expansion.ScopedRecipient {
+        var own = own
         let timestamp = ScopeTimestamps.next(own: own, whole: whole, at: now)
-        storeState(of: send, version: version, timestamp: timestamp, in: &own, whole: whole)
+        own.newestState =
+            keepsState ? state(of: send, in: whole, version: version, timestamp: timestamp) : nil
+        own.newestState?.originalSend = origin
+        (own.version, own.timestamp) = (version, timestamp)
+        own.lastSendAt = stamp
         switch send.content.event {
         case .start: own.generation = version
         case .update: own.updateCount += 1
-        case .end:
-            own.endVersion = version
-            own.endTimestamp = stamp
+        case .end: (own.endVersion, own.endTimestamp) = (version, stamp)
         }
         whole.noteRecipient(version: version, timestamp: timestamp)
         table.set(own, of: key.narrowed(to: recipient))
         return Expansion.ScopedRecipient(
             recipient, scope: .recipient, generation: max(own.generation, whole.generation),
             version: version, timestamp: timestamp)
-    }
-
-    /// Stores a state in a recipient's row only if it was for that recipient alone. For a list of ten
-    /// thousand users, the rows would hold ten thousand copies, and the lanes have the state anyway.
-    private func storeState(
-        of send: Send, version: Int64, timestamp: Int64, in own: inout GroupRow, whole: GroupRow
-    ) {
-        let isAlone = send.audience.namesOne
-        let shown = own.version > whole.version ? own : whole
-        own.replacedStates =
-            isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
-        own.newestState = isAlone ? state(of: send, in: whole, version: version, timestamp: timestamp) : nil
-        (own.version, own.timestamp) = (version, timestamp)
-        own.lastSendAt = stamp
     }
 
     /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the

@@ -36,9 +36,7 @@ extension PlanBuilder {
         preconditionFailure("each send gets a verdict")
     }
 
-    /// Replies with the verdict of this plan, if a request waits for it.
-    mutating func reply(to send: Send) { reply(to: send, with: verdict(on: send)) }
-
+    /// Replies to the gateway, if a request waits for the verdict.
     mutating func reply(to send: Send, with verdict: GatewayReply.PlannedVerdict) {
         plan.reply = send.replyTo.map { Plan.Reply(address: $0, verdict: verdict) }
     }

@@ -98,12 +98,3 @@ extension GroupRow {
         return newestState.content.event == .update && whole.hasCancelled(newestState) ? nil : newestState
     }
 }
-
-extension PushContent {
-    /// Replaces the content's state, so that a recipient that starts later shows the same as the others.
-    mutating func replaceState(with state: ScopeState) {
-        contentState = state.content.contentState ?? contentState
-        staleDate = state.content.staleDate
-        relevanceScore = state.content.relevanceScore ?? relevanceScore
-    }
-}

@@ -62,18 +62,15 @@ extension PlanBuilder {
         guard let newest = row.newestState, newest.deadline > now,
             newest.content.event != .update || !row.hasCancelled(newest)
         else {
-            plan.subscriptionAnswer = Plan.LaneAnswer(
-                answer: SubscriptionAnswer(key: key, generation: row.generation, endVersion: row.endVersion),
-                lane: subscription.lane)
-            return
+            let answer = SubscriptionAnswer(key: key, generation: row.generation, endVersion: row.endVersion)
+            return add(.subscriptionAnswer(answer), for: .only(LaneSet([subscription.lane])))
         }
         let expansion = Expansion(
             send: newest.send, key: key, targets: .newMembers, content: newest.content.forExistingActivity,
             priority: newest.priority, generation: row.generation, version: newest.version,
             timestamp: newest.timestamp, deadline: newest.deadline,
             expiration: newest.expiration, acceptedAt: newest.acceptedAt)
-        plan.expansions.append(
-            Plan.LaneExpansion(expansion: expansion, lanes: .only(LaneSet([subscription.lane]))))
+        add(.expansion(expansion), for: .only(LaneSet([subscription.lane])))
     }
 }
 

@@ -30,7 +30,7 @@ extension PlanBuilder {
         advance(&row, by: send, in: &table)
     }
 
-    /// Gives the scope's phones a new state.
+    /// Gives the scope's phones the state of an update or an END.
     ///
     /// - Parameter origin: the send that first had this state, if this send restores it.
     mutating func advance(
@@ -38,13 +38,17 @@ extension PlanBuilder {
     ) {
         let version = nextVersion(in: row)
         row.advance(to: version, timestamp: ScopeTimestamps.next(whole: row, at: now))
-        row.updateVersion = version
         row.newestState = state(of: send, in: row, version: version, timestamp: row.timestamp)
         row.newestState?.originalSend = origin
         var expansion = expansion(
             send, to: targets(of: send, in: row), as: row, version: version, timestamp: row.timestamp)
-        expansion.precedingUpdates = row.updateCount
-        row.updateCount += 1
+        if send.content.event == .end {
+            (row.endVersion, row.endTimestamp) = (version, stamp)
+        } else {
+            row.updateVersion = version
+            expansion.precedingUpdates = row.updateCount
+            row.updateCount += 1
+        }
         table.set(row, of: key)
         let lanes = addExpansion(expansion, of: row)
         noteSuperseded(by: row)
@@ -73,20 +77,10 @@ extension PlanBuilder {
         var row = row
         supersedeHeldSend(of: &row)
         row.groupSendCount += 1
-        let version = nextVersion(in: row)
-        row.advance(to: version, timestamp: ScopeTimestamps.next(whole: row, at: now))
-        row.newestState = state(of: send, in: row, version: version, timestamp: row.timestamp)
         row.replacedStates = []
-        let expansion = expansion(
-            send, to: targets(of: send, in: row), as: row, version: version, timestamp: row.timestamp)
-        row.endVersion = version
-        row.endTimestamp = stamp
         row.endDate = nil
         row.lastSendAt = stamp
-        table.set(row, of: key)
-        let lanes = addExpansion(expansion, of: row)
-        noteSuperseded(by: row)
-        report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
+        advance(&row, by: send, in: &table)
     }
 
     /// Plans a held send that is due, or reports that it has expired.

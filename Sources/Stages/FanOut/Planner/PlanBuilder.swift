@@ -95,19 +95,27 @@ struct PlanBuilder {
 
     // MARK: Expansions
 
+    mutating func add(_ request: ExpansionRequest, for lanes: MemberLanes) {
+        plan.requests.append(Plan.LaneRequest(request: request, lanes: lanes))
+    }
+
     /// Adds an expansion for the lanes of the scope. Returns the number of these lanes. A send to named activities goes
     /// to every lane, because a lane may have such an activity before the planner knows that the lane has members.
     mutating func addExpansion(_ expansion: Expansion, of row: GroupRow) -> Int {
         let lanes = if case .activities = expansion.targets { MemberLanes.every } else { lanes(of: row) }
-        plan.expansions.append(Plan.LaneExpansion(expansion: expansion, lanes: lanes))
+        add(.expansion(expansion), for: lanes)
         return lanes.count(of: planner.lanes)
     }
 
     /// The lanes of the scope: the lane of a private group's owner, or the lanes with members. Only a lane knows
     /// the owner of an activity without a group, so the sends to it go to every lane.
     func lanes(of row: GroupRow) -> MemberLanes {
-        if let owner = key.recipient { return .only(LaneSet([planner.lane(of: owner, app: key.app)])) }
+        if let owner = key.recipient { return lane(of: owner) }
         return key.group == nil ? .every : row.memberLanes
+    }
+
+    func lane(of recipient: Recipient) -> MemberLanes {
+        .only(LaneSet([planner.lane(of: recipient, app: key.app)]))
     }
 
     func expansion(

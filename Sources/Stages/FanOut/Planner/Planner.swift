@@ -67,7 +67,7 @@ package struct Planner: Sendable {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
         var job = PlanBuilder(self, key: key, stamp: stamp)
         job.report(.refused, for: send, findings: [reason])
-        job.reply(to: send)
+        job.reply(to: send, with: job.verdict(on: send))
         return job.plan
     }
 
@@ -76,38 +76,40 @@ package struct Planner: Sendable {
     ) throws(StoreError) -> Plan {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
         var job = PlanBuilder(self, key: key, stamp: stamp, unboundedStamp: unboundedStamp)
+        job.reply(to: send, with: try verdict(on: send, of: app, by: &job, in: &table))
+        return job.plan
+    }
+
+    private func verdict(
+        on send: Send, of app: App?, by job: inout PlanBuilder, in table: inout some GroupTable
+    ) throws(StoreError) -> GatewayReply.PlannedVerdict {
         let fingerprint = send.isDryRun ? nil : send.fingerprint
         if let fingerprint {
             let seen = try table.seenSend(id: send.id, app: send.app)
-            switch Idempotency.compare(fingerprint: fingerprint, with: seen, at: stamp) {
+            switch Idempotency.compare(fingerprint: fingerprint, with: seen, at: job.stamp) {
             case .isNew: break
-            case .repeats(let first):
-                // A repetition gets the verdict on the first request, because that request's answer may be lost.
-                job.reply(to: send, with: .init(first.verdict, version: first.version))
-                return job.plan
+            // A repetition gets the verdict on the first request, because that request's answer may be lost.
+            case .repeats(let first): return .init(first.verdict, version: first.version)
             case .conflicts:
                 job.report(.conflict, for: send)
-                job.reply(to: send)
-                return job.plan
+                return job.verdict(on: send)
             }
         }
         guard let app else {
+            // An unknown app does not use up the key. This process may have read the catalog too late, and then the
+            // caller's repetition is the request that counts.
             job.report(.unknownApp, for: send)
-            job.reply(to: send)
-            return job.plan
+            return job.verdict(on: send)
         }
         try decide(send, of: app, by: &job, in: &table)
-        // An unknown app does not use up the key. This process may have read the catalog too late, and then the
-        // caller's repetition is the request that counts.
+        let planned = job.verdict(on: send)
         if let fingerprint {
-            let planned = job.verdict(on: send)
             let row = SendIdempotencyRow(
-                fingerprint: fingerprint, writtenAt: stamp, verdict: planned.verdict, version: planned.version
-            )
+                fingerprint: fingerprint, writtenAt: job.stamp, verdict: planned.verdict,
+                version: planned.version)
             table.set(row, send: send.id, app: send.app)
         }
-        job.reply(to: send)
-        return job.plan
+        return planned
     }
 
     /// Decides about a send of a known app that repeats no earlier one.

@@ -27,17 +27,14 @@ struct HeldSendReminders {
         keyBytes += key.bytes.count
     }
 
-    /// Takes at most `countMax` reminders that are due by the clock of their partition.
+    /// Takes at most `countMax` reminders of some partitions that are due.
     ///
-    /// - Parameter times: seconds since 1970, by partition.
-    mutating func takeDue(countMax: Int, at times: [Int32: Int64]) -> [Reminder] {
-        guard let latest = times.values.max() else { return [] }
+    /// - Parameter now: seconds since 1970.
+    mutating func takeDue(countMax: Int, of partitions: Set<Int32>, at now: Int64) -> [Reminder] {
         var taken: [Reminder] = []
-        for second in remindersBySecond.keys.filter({ $0 <= latest }).sorted() where taken.count < countMax {
+        for second in remindersBySecond.keys.filter({ $0 <= now }).sorted() where taken.count < countMax {
             remindersBySecond[second]?.removeAll { reminder in
-                guard taken.count < countMax, let now = times[reminder.partition], now >= second else {
-                    return false
-                }
+                guard taken.count < countMax, partitions.contains(reminder.partition) else { return false }
                 taken.append(reminder)
                 return true
             }

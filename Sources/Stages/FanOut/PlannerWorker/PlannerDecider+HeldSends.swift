@@ -11,16 +11,16 @@ extension PlannerDecider {
 
     /// Plans the held sends that are due.
     func releaseHeldSends(at now: Instant) throws {
-        if heldSendReminders.count == 0 { return }
-        var times: [Int32: Int64] = [:]
-        for partition in stage.partitionsOfNextTransaction(from: servingPartitions.map(\.partition).sorted())
-        {
-            times[partition] = stage.clock.decisionTime(at: now).map { $0 / 1000 }
-        }
-        let due = heldSendReminders.takeDue(countMax: Self.releasesMax, at: times)
+        guard heldSendReminders.count > 0,
+            let seconds = stage.clock.decisionTime(at: now).map({ $0 / 1000 })
+        else { return }
+        let serving = servingPartitions.map(\.partition).sorted()
+        let due = heldSendReminders.takeDue(
+            countMax: Self.releasesMax, of: Set(stage.partitionsOfNextTransaction(from: serving)), at: seconds
+        )
         if due.isEmpty { return }
         beginTransaction()
-        guard try planRelease(of: due, at: times) else { return addAgain(due) }
+        guard try planRelease(of: due, at: seconds) else { return addAgain(due) }
         addChangedRows()
         if output.isEmpty { return }
         stage.reportStep(.heldSendsPlanned)
@@ -34,16 +34,16 @@ extension PlannerDecider {
     }
 
     /// Returns false if a view is unusable.
-    private func planRelease(of due: [HeldSendReminders.Reminder], at times: [Int32: Int64]) throws -> Bool {
+    private func planRelease(of due: [HeldSendReminders.Reminder], at now: Int64) throws -> Bool {
         for reminder in due {
             // A reminder that does not fit into this transaction waits for the next one.
-            guard !output.isFull, !areRowsFull, let time = times[reminder.partition] else {
+            guard !output.isFull, !areRowsFull else {
                 addAgain([reminder])
                 continue
             }
             var table = table(of: reminder.partition)
             do throws(StoreError) {
-                add(try planner.release(reminder.key, now: time, in: &table), from: reminder.partition)
+                add(try planner.release(reminder.key, now: now, in: &table), from: reminder.partition)
             } catch {
                 try stage.views.rebuild(reminder.partition, after: error)
                 return false

@@ -23,15 +23,18 @@ extension PlannerDecider {
         do throws(StoreError) {
             more = try view.readPage(of: &range, rows: ViewScan.rowsMax) { key, value in
                 found.rowCount += 1
-                let bytes = HashedKey([UInt8](copying: key))
+                let name = HashedKey([UInt8](copying: key))
+                let newer = stage.views.overlays[partition]?[name]
+                let summary =
+                    if let newer {
+                        GroupRowSummary.decode(key: key, value: newer.span, with: reader)
+                    } else {
+                        GroupRowSummary.decode(key: key, value: value, with: reader)
+                    }
+                if let scope = summary?.heldScope { found.heldScopes.append(scope) }
                 // A row that is newer than the view comes from this planner, so its note is sent. But it may
                 // still hold a send that the previous planner held.
-                if let newer = stage.views.overlays[partition]?[bytes] {
-                    return found.addHeldSend(of: bytes, row: newer.span, with: reader)
-                }
-                guard let glance = GroupRowSummary.decode(key: key, value: value, with: reader)
-                else { return }
-                found.add(glance, key: bytes, time: time)
+                if let summary, newer == nil { found.add(summary, key: name, time: time) }
             }
         } catch {
             return try stage.views.rebuild(partition, after: error)
@@ -79,35 +82,15 @@ private struct ScannedPage {
     /// The newest stamp, in milliseconds since 1970.
     var newestTime: Int64?
 
-    /// Takes the held send of a row that is newer than the view.
-    mutating func addHeldSend(of key: HashedKey, row: Span<UInt8>, with reader: JSONReader) {
-        guard
-            case .group(_, _, true, _) = GroupRowSummary.decode(key: key.bytes.span, value: row, with: reader),
-            let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) })
-        else { return }
-        heldScopes.append(key)
-    }
-
     /// - Parameter time: the cluster's time, if it is known.
     mutating func add(_ summary: GroupRowSummary, key: HashedKey, time: Int64?) {
-        switch summary {
-        case .seenSend(let at):
-            newestTime = max(newestTime ?? at, at)
-            if let time, !Idempotency.isKept(writtenAt: at, at: time) { expiredKeys.append(key) }
-        case .subscribedGroups(let end):
-            if let time, time >= end { expiredKeys.append(key) }
-        case .group(let lastAt, let membersUntil, let isHeld, let note):
-            newestTime = max(newestTime ?? lastAt, lastAt)
-            if isHeld, let key = unsafe key.bytes.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) {
-                heldScopes.append(key)
-            }
-            if let time, !isHeld, !GroupRow.isKept(lastSendAt: lastAt, membersUntil: membersUntil, at: time) {
-                return expiredKeys.append(key)
-            }
-            // Jobs of older sends are not in flight any more.
-            if let note, time.map({ $0 - lastAt < SupersededVersions.cancelledMilliseconds }) ?? true {
-                supersededNotes.append(note)
-            }
+        newestTime = [newestTime, summary.lastSendAt].compactMap(\.self).max()
+        if let time, summary.heldScope == nil, time >= summary.end { return expiredKeys.append(key) }
+        // Jobs of older sends are not in flight any more.
+        if let note = summary.note, let at = summary.lastSendAt,
+            time.map({ $0 - at < SupersededVersions.cancelledMilliseconds }) ?? true
+        {
+            supersededNotes.append(note)
         }
     }
 }

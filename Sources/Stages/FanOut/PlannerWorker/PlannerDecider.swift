@@ -61,11 +61,7 @@ final class PlannerDecider: RecordDecider {
         (form.batchRecordsMax, form.batchBytesMax) = (settings.batchSendsMax, settings.batchBytesMax)
         (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
         form.loneRecordTriesMax = settings.loneSendTriesMax
-        form.viewLimits = settings.viewLimits
-        form.sessionMilliseconds = settings.sessionMilliseconds
-        form.prefetchKibibytesMax = settings.prefetchKibibytesMax
-        form.partitionKibibytesMax = settings.partitionKibibytesMax
-        form.fetchKibibytesMax = settings.fetchKibibytesMax
+        form.apply(settings, partitionKibibytesMax: settings.partitionKibibytesMax)
         messageWriter = try PlannerMessageWriter(
             kafka: environment.cluster.settings, layout: layout, log: context.log, metrics: context.metrics)
         stage = try StageClients(

@@ -68,9 +68,12 @@ struct PlannerOutput: ~Copyable {
     }
 
     mutating func add(_ plan: Plan) {
-        for part in plan.expansions { add(part.expansion, of: part.lanes) }
-        if let stop = plan.stop { add(stop.instruction, of: stop.lanes) }
-        if let answer = plan.subscriptionAnswer { add(answer.answer, of: .only(LaneSet([answer.lane]))) }
+        for part in plan.requests where part.lanes != .none {
+            let value = records.encode(part.request)
+            for lane in part.lanes.lanes(of: partitioner.laneCount) {
+                records.add(to: OutputTopic.expansions.rawValue, partition: Int32(lane), value: value)
+            }
+        }
         for progress in plan.progress {
             let key = RecordKey.join(progress.send)
             records.add(
@@ -83,15 +86,6 @@ struct PlannerOutput: ~Copyable {
             records.add(
                 to: OutputTopic.schedules.rawValue, partition: partition(of: key), key: key,
                 value: records.encode(schedule))
-        }
-    }
-
-    /// Adds a record for some lanes, which share its value.
-    private mutating func add(_ record: some JSONRecord, of lanes: MemberLanes) {
-        if lanes == .none { return }
-        let value = records.encode(record)
-        for lane in lanes.lanes(of: partitioner.laneCount) {
-            records.add(to: OutputTopic.expansions.rawValue, partition: Int32(lane), value: value)
         }
     }
 

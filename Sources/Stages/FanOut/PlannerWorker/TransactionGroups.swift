@@ -7,16 +7,10 @@ internal import Telemetry
 
 /// The rows of one partition as the current transaction changes them, on top of the committed rows.
 final class TransactionGroups: GroupTable {
-    /// A row that was read or made.
-    private struct Entry<Row> {
-        var row: Row?
-        var isChanged = false
-    }
-
     private let committed: CommittedRows
-    private var groups: [HashedKey: Entry<GroupRow>] = [:]
-    private var seenSends: [HashedKey: Entry<SendIdempotencyRow>] = [:]
-    private var subscribedGroups: [String: Entry<SubscribedGroups>] = [:]
+    private var groups = TransactionRows<GroupRow>()
+    private var seenSends = TransactionRows<SendIdempotencyRow>()
+    private var subscribedGroups = TransactionRows<SubscribedGroups>()
 
     init(partition: Int32, views: TopicViews, reader: JSONReader, log: Log) {
         committed = CommittedRows(
@@ -32,50 +26,53 @@ final class TransactionGroups: GroupTable {
     var readByteCount: Int { committed.readByteCount }
 
     func row(of key: ScopeKey) throws(StoreError) -> GroupRow? {
-        let key = HashedKey(key.bytes)
-        if let entry = groups[key] { return entry.row }
-        let found: GroupRow? = try committed.row(for: key)
-        groups[key] = Entry(row: found)
-        return found
+        try groups.row(under: key.bytes, in: committed)
     }
 
     func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow? {
-        let key = HashedKey(SendIdempotencyRow.key(app: app, send: send))
-        if let entry = seenSends[key] { return entry.row }
-        let found: SendIdempotencyRow? = try committed.row(for: key)
-        seenSends[key] = Entry(row: found)
-        return found
+        try seenSends.row(under: SendIdempotencyRow.key(app: app, send: send), in: committed)
     }
 
     func subscribedGroups(of app: String) throws(StoreError) -> SubscribedGroups? {
-        if let entry = subscribedGroups[app] { return entry.row }
-        let found: SubscribedGroups? = try committed.row(for: HashedKey(SubscribedGroups.key(app: app)))
-        subscribedGroups[app] = Entry(row: found)
-        return found
+        try subscribedGroups.row(under: SubscribedGroups.key(app: app), in: committed)
     }
 
-    func set(_ row: GroupRow, of key: ScopeKey) {
-        groups[HashedKey(key.bytes)] = Entry(row: row, isChanged: true)
-    }
+    func set(_ row: GroupRow, of key: ScopeKey) { groups.set(row, under: key.bytes) }
 
     func set(_ seen: SendIdempotencyRow, send: String, app: String) {
-        seenSends[HashedKey(SendIdempotencyRow.key(app: app, send: send))] = Entry(row: seen, isChanged: true)
+        seenSends.set(seen, under: SendIdempotencyRow.key(app: app, send: send))
     }
 
     func set(_ groups: SubscribedGroups, of app: String) {
-        subscribedGroups[app] = Entry(row: groups, isChanged: true)
+        subscribedGroups.set(groups, under: SubscribedGroups.key(app: app))
     }
 
     /// Adds one record for each changed row.
     func write(to output: inout PlannerOutput) {
-        for (key, entry) in groups where entry.isChanged {
-            if let row = entry.row { output.add(row, key: key, partition: partition) }
-        }
-        for (key, entry) in seenSends where entry.isChanged {
-            if let row = entry.row { output.add(row, key: key, partition: partition) }
-        }
-        for (app, entry) in subscribedGroups where entry.isChanged {
-            let key = HashedKey(SubscribedGroups.key(app: app))
+        groups.write(to: &output, partition: partition)
+        seenSends.write(to: &output, partition: partition)
+        subscribedGroups.write(to: &output, partition: partition)
+    }
+}
+
+/// The rows of one kind that a transaction has read or changed.
+private struct TransactionRows<Row: JSONRecord> {
+    private var rows: [HashedKey: (row: Row?, isChanged: Bool)] = [:]
+
+    var count: Int { rows.count }
+
+    mutating func row(under key: [UInt8], in committed: CommittedRows) throws(StoreError) -> Row? {
+        let key = HashedKey(key)
+        if let known = rows[key] { return known.row }
+        let found: Row? = try committed.row(for: key)
+        rows[key] = (found, false)
+        return found
+    }
+
+    mutating func set(_ row: Row, under key: [UInt8]) { rows[HashedKey(key)] = (row, true) }
+
+    func write(to output: inout PlannerOutput, partition: Int32) {
+        for (key, entry) in rows where entry.isChanged {
             if let row = entry.row { output.add(row, key: key, partition: partition) }
         }
     }

@@ -189,7 +189,7 @@ final class SenderSimulation {
         }
         guard occursOrIsCalm(percent: 10) else { return false }
         process.stoppedAt = nil
-        if stoppedMilliseconds > Self.suspensionMilliseconds, process.plan.lanesInHand > 0 {
+        if stoppedMilliseconds > Self.suspensionMilliseconds, process.plan.laneCount > 0 {
             process.isSuspect = true
             for index in process.commits.indices { process.commits[index].isBeforeStop = true }
             process.plan.suspended()

@@ -38,6 +38,20 @@ import Testing
         }
     }
 
+    @Test func `a recipient that was refused in both windows still counts when the older window is over`() {
+        var breaker = Breaker()
+        let half = Breaker.refusedRecipientsMin / 2
+        func refuse(_ recipients: Range<Int>, at milliseconds: Int) -> [Bool] {
+            recipients.map {
+                breaker.countRefusedToken(of: UInt64($0), because: "BadDeviceToken", at: at(milliseconds))
+            }
+        }
+        let earlierRefusals = refuse(0..<half, at: 0) + refuse(0..<half, at: 1_000)
+        #expect(!earlierRefusals.contains(true), "\(half) recipients opened the breaker")
+        let laterRefusals = refuse(half..<Breaker.refusedRecipientsMin, at: 2_000)
+        #expect(laterRefusals.last == true)
+    }
+
     @Test func `most unproven tokens must be refused to be suspect, and acceptance ends it`() {
         var unproven = UnprovenTokens()
         for milliseconds in 0..<100 {
@@ -66,7 +80,7 @@ import Testing
 
         breaker.beginProbe()
         #expect(!breaker.isProbeDue(at: at(5_200)), "a second probe left beside the first")
-        let closesAfterFailure = breaker.endProbe(as: .failed, at: at(5_300))
+        let closesAfterFailure = breaker.endProbe(as: .tryAgainAfterPause, at: at(5_300))
         #expect(!closesAfterFailure)
 
         let isDueAgain = breaker.isProbeDue(at: at(10_400))

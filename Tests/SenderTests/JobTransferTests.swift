@@ -52,7 +52,7 @@ import Testing
         #expect(step(isLeased: false).writes.isEmpty)
         plan.lost(at: time)
         for _ in 0..<20 { #expect(step(isLeased: true).writes.isEmpty) }
-        #expect(plan.sheetsInHand == 0)
+        #expect(plan.sheetCount == 0)
     }
 
     @Test mutating func `a failed move to a tier is not tried again after the end of the lease`() throws {
@@ -74,6 +74,6 @@ import Testing
         plan.writeFailed(id, at: time)
         plan.lost(at: time)
         for _ in 0..<20 { #expect(step(isLeased: true).writes.isEmpty) }
-        #expect(plan.sheetsInHand == 0)
+        #expect(plan.sheetCount == 0)
     }
 }

@@ -69,7 +69,7 @@ import Testing
         plan.suspended()
         plan.writeFailed(id, at: time)
         for _ in 0..<5 { #expect(step(isLeased: false).writes.isEmpty) }
-        #expect(plan.sheetsInHand == 0 && plan.reservationCountOfApps == 0)
+        #expect(plan.sheetCount == 0 && plan.reservationCountOfApps == 0)
     }
 
     /// Drops a waiting update after the process was stopped, because a newer one is known.
@@ -97,7 +97,7 @@ import Testing
         try dropUpdateAfterStop()
         plan.lost(at: time)
         for _ in 0..<5 { #expect(step().writes.isEmpty) }
-        #expect(plan.sheetsInHand == 0)
+        #expect(plan.sheetCount == 0)
     }
 
     @Test mutating func `a move to a tier that is no try subtracts no try of an earlier push`() throws {

@@ -38,7 +38,7 @@ import Testing
             case .tokenGone: .rejected(isDead: true)
             case .tokenSuspect: .retryInTier(.seconds5, countsAsTry: true)
             case .tokenThrottled, .serverTrouble: .retryInTier(.seconds5, countsAsTry: true)
-            case .connectionUnusable: .retryHere(afterMilliseconds: 300)
+            case .connectionUnusable: .retryHere(afterMilliseconds: 300, countsAsTry: true)
             case .requestFaulty: .deadLetter(code: "request_faulty")
             case .channelGone, .channelLimit: .deadLetter(code: "channel_gone")
             case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
@@ -50,15 +50,16 @@ import Testing
     @Test func `a start of unknown outcome is not sent again, but an update is`() {
         let unknown = PushAnswer(.unknown(.connectionLost))
         #expect(decision(after: unknown, event: .start) == .unknown)
-        #expect(decision(after: unknown) == .retryHere(afterMilliseconds: 300))
+        #expect(decision(after: unknown) == .retryHere(afterMilliseconds: 300, countsAsTry: true))
         #expect(decision(after: unknown, triesHere: 2) == .retryInTier(.seconds5, countsAsTry: true))
     }
 
     @Test func `a push that APNs did not process does not use up tries`() {
         let refused = PushAnswer(.notProcessed(.refused))
-        #expect(decision(after: refused, tries: 99) == .retryHere(afterMilliseconds: 100))
+        #expect(decision(after: refused, tries: 99) == .retryHere(afterMilliseconds: 100, countsAsTry: false))
         let unknown = PushAnswer(.unknown(.connectionLost))
-        #expect(decision(after: unknown, pausesHere: 9) == .retryHere(afterMilliseconds: 300))
+        #expect(
+            decision(after: unknown, pausesHere: 9) == .retryHere(afterMilliseconds: 300, countsAsTry: true))
     }
 
     @Test func `a job without tries left becomes a dead letter`() {

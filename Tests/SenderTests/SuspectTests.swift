@@ -104,7 +104,7 @@ import Testing
         isRefused = { $0 % 4 == 0 }
         try arriveUpdate(version: 1)
         run(milliseconds: 3_000)
-        #expect(plan.suspectTokens == Self.suspectPhoneCount)
+        #expect(plan.suspectTokenCount == Self.suspectPhoneCount)
         #expect(accepted.count == Self.otherPhoneCount)
         isRefused = { _ in false }
         accepted.removeAll()
@@ -127,7 +127,7 @@ import Testing
         try arriveUpdate(version: 2)
         run(milliseconds: 10_000)
         #expect(accepted.count == Self.phoneCount)
-        #expect(plan.suspectTokens == 0)
+        #expect(plan.suspectTokenCount == 0)
         accepted.removeAll()
         try arriveUpdate(version: 3)
         run(milliseconds: 3_000)
@@ -155,7 +155,7 @@ import Testing
         }
         run(milliseconds: 10_000)
         #expect(accepted.count == Self.phoneCount)
-        #expect(plan.sheetsInHand == 0)
+        #expect(plan.sheetCount == 0)
         #expect(plan.reservationCountOfApps == 0)
     }
 
@@ -173,7 +173,7 @@ import Testing
                 try SheetRecord.update(of: "shop", to: phones, in: "a\(group)", version: 1, at: time))
             run(milliseconds: 4_000)
         }
-        #expect(plan.suspectTokens == suspectCount)
+        #expect(plan.suspectTokenCount == suspectCount)
         movedJobs = 0
         for group in 0..<groups {
             let suspects = (0..<phonesPerGroup).filter { $0 % 5 < 2 }.map { "\(group)-\($0)" }

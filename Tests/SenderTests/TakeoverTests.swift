@@ -92,7 +92,7 @@ import Testing
         plan.receiptReadEnded(lane: 0, until: 1, at: time)
         let actions = step(after: 1)
         #expect(actions.pushes.isEmpty)
-        #expect(plan.sheetsInHand == 0)
+        #expect(plan.sheetCount == 0)
     }
 
     @Test(arguments: [nil, CommitMetadata.returnedInOrder()])

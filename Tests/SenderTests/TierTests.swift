@@ -155,7 +155,7 @@ import Testing
         assign()
         for _ in 0..<500 { try write("keyless", to: Self.longTier, dueIn: 120_000) }
         try run(milliseconds: 100_000)
-        #expect(plan.sheetsInHand == 0)
+        #expect(plan.sheetCount == 0)
         #expect(pushed.isEmpty)
         #expect(plan.oldestAcceptedAt == startMilliseconds)
     }

@@ -6,6 +6,7 @@ internal import Jobs
 internal import Kafka
 internal import Lifecycle
 internal import Payloads
+internal import RecordFormat
 internal import Sends
 internal import Topics
 

@@ -1,5 +1,5 @@
 package import JSON
-package import RecordFormat
+internal import RecordFormat
 
 /// Any record of `expansions.urgent` or `expansions`. All kinds have the same schema version, because they share the topic.
 package indirect enum ExpansionRequest: JSONRecord, Hashable {

@@ -198,7 +198,7 @@ extension SenderSimulation {
     /// Whether no process has work in hand, and all sheets are below the committed offsets.
     private var isAtRest: Bool {
         let hasWork = processes.contains {
-            !$0.pushesInFlight.isEmpty || !$0.pendingWrites.isEmpty || $0.plan.permitsTaken != 0
+            !$0.pushesInFlight.isEmpty || !$0.pendingWrites.isEmpty || $0.plan.takenPermitCount != 0
         }
         if hasWork { return false }
         return Self.lanes.allSatisfy { lane in
@@ -227,9 +227,9 @@ extension SenderSimulation {
         if duplicates > duplicatesMax {
             reportViolation("\(duplicates) pushes were duplicated, at most \(duplicatesMax) are allowed")
         }
-        for process in processes where process.plan.subjectsHeld + process.plan.sheetsInHand > 0 {
+        for process in processes where process.plan.heldSubjectCount + process.plan.sheetCount > 0 {
             reportViolation(
-                "tables are not empty: \(process.plan.subjectsHeld) subjects, \(process.plan.sheetsInHand) sheets"
+                "tables are not empty: \(process.plan.heldSubjectCount) subjects, \(process.plan.sheetCount) sheets"
             )
         }
         for process in processes where process.plan.reservationCountOfApps != 0 {

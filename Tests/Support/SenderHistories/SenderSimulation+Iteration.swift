@@ -32,7 +32,7 @@ extension SenderSimulation {
             reportViolation("more pushes than the connections take")
         }
         performActions(of: process)
-        if process.plan.permitsTaken > limits.permitsMax { reportViolation("more pushes than permits") }
+        if process.plan.takenPermitCount > limits.permitsMax { reportViolation("more pushes than permits") }
     }
 
     /// Returns the number of pushes that an app's connections take now. Without the production's pools it is random.
@@ -47,7 +47,7 @@ extension SenderSimulation {
         let actions = process.plan.actions
         process.plan.actions.removeAll()
         for push in actions.pushes { startPush(of: process, push: push) }
-        withdrawPushes(actions.withdrawals, of: process)
+        if actions.mustWithdrawPushes { withdrawPushes(of: process) }
         checkLease(of: actions.writes.map(\.write), by: process)
         process.pendingWrites += actions.writes
         performConsumerActions(actions, of: process)
@@ -64,17 +64,11 @@ extension SenderSimulation {
         if process.plan.actions.isNotEmpty { performActions(of: process) }
     }
 
-    private func withdrawPushes(_ tags: [UInt64], of process: SimulatedProcess) {
-        if usesRealPools {
-            if !tags.isEmpty { withdrawAll(of: process) }
-            return
-        }
-        for tag in tags {
-            let waitingIndex = process.pushesInFlight.firstIndex { $0.tag == tag && $0.state == .waiting }
-            guard let waitingIndex else { continue }
-            process.pushesInFlight.remove(at: waitingIndex)
-            process.plan.ended(tag, as: PushAnswer(.withdrawn), at: time)
-        }
+    private func withdrawPushes(of process: SimulatedProcess) {
+        if usesRealPools { return withdrawAll(of: process) }
+        let withdrawn = process.pushesInFlight.filter { $0.state == .waiting }
+        process.pushesInFlight.removeAll { $0.state == .waiting }
+        for push in withdrawn { process.plan.ended(push.tag, as: PushAnswer(.withdrawn), at: time) }
     }
 
     /// Reads receipts, and pauses and resumes partitions.
@@ -109,7 +103,7 @@ extension SenderSimulation {
 
 extension DeliveryActions {
     fileprivate var isNotEmpty: Bool {
-        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty || !receiptReads.isEmpty || !pauses.isEmpty
+        !pushes.isEmpty || mustWithdrawPushes || !writes.isEmpty || !receiptReads.isEmpty || !pauses.isEmpty
             || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased || !provenTokens.isEmpty
     }
 }

@@ -214,7 +214,7 @@ final class SenderSimulation {
 
     /// Tells a process that it did nothing for long, so that its lanes may belong to another process.
     private func noteSuspension(of process: SimulatedProcess, since start: Instant) {
-        guard now.milliseconds(since: start) > Self.suspensionMilliseconds, process.plan.lanesInHand > 0
+        guard now.milliseconds(since: start) > Self.suspensionMilliseconds, process.plan.laneCount > 0
         else { return }
         process.isSuspect = true
         for index in process.commits.indices { process.commits[index].isBeforeStop = true }

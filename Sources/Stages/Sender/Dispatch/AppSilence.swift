@@ -35,8 +35,8 @@ struct AppSilence: Sendable {
     /// Whether its sheets move to a tier if others wait behind them.
     private(set) var blocksOthers = false
 
-    /// Notes that pushes wait for APNs.
-    mutating func begin(at now: Instant) {
+    /// Notes that pushes wait for APNs from now on, unless some wait already.
+    mutating func startWaiting(at now: Instant) {
         if startedAt == nil { startedAt = now }
     }
 

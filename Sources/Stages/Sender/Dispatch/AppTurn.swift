@@ -14,6 +14,7 @@ enum DispatchResult {
     case progress
     /// The line waits for the suspect connections. Other lines continue.
     case waitsForSuspectConnections
-    /// Neither this line nor another line of its kind can leave now.
+    /// The line cannot leave now: a permit or room on the connections is missing, or a probe is under way. It stays in
+    /// its queue. A line that has a permit already, or uses other connections, may still leave.
     case stuck
 }

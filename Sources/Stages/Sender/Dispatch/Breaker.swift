@@ -13,13 +13,14 @@ struct Breaker: Sendable {
     static let refusedRecipientsMin = 20
     /// The breaker opens from this number of answers that blame the app's settings.
     static let misconfiguredAnswersMin = 3
-    /// The wrong answers of a cause must be at least this share of them and the good answers together.
+    /// Refusals open the breaker only if they are at least this share of the refusals and the good answers together. For
+    /// answers that blame the app's settings it is the same. The other cause does not count.
     static let wrongShareMin = 0.5
     /// Pause between two probes.
     static let probePauseMilliseconds = 5_000
 
     private struct Counts: AnswerCounts {
-        /// Accepted pushes, and answers that say nothing about the app's settings.
+        /// Accepted pushes, and all other answers that do not blame the app's settings.
         var good = 0
         /// Refusals of proven tokens.
         var refusedTokens = 0
@@ -43,7 +44,7 @@ struct Breaker: Sendable {
 
     // MARK: Answers
 
-    /// Counts an accepted push, or an answer that says nothing about the app's settings. APNs processed the push.
+    /// Counts an accepted push, or another answer that does not blame the app's settings.
     mutating func countGoodAnswer(at now: Instant) {
         window.advance(to: now)
         window.current.good += 1
@@ -56,7 +57,7 @@ struct Breaker: Sendable {
         window.advance(to: now)
         window.current.refusedTokens += 1
         noteRefusedRecipient(recipient)
-        let recipients = window.current.refusedRecipients.count + window.previous.refusedRecipients.count
+        let recipients = refusedRecipientCount
         let count = window.current.refusedTokens + window.previous.refusedTokens
         guard recipients >= Self.refusedRecipientsMin, isLargeShare(count) else { return false }
         return open(because: reason, at: now)
@@ -64,10 +65,15 @@ struct Breaker: Sendable {
 
     private mutating func noteRefusedRecipient(_ recipient: UInt64) {
         guard window.current.refusedRecipients.count < Self.refusedRecipientsMin,
-            !window.current.refusedRecipients.contains(recipient),
-            !window.previous.refusedRecipients.contains(recipient)
+            !window.current.refusedRecipients.contains(recipient)
         else { return }
         window.current.refusedRecipients.append(recipient)
+    }
+
+    /// Number of different recipients in both windows.
+    private var refusedRecipientCount: Int {
+        let earlier = window.previous.refusedRecipients
+        return earlier.count + window.current.refusedRecipients.count { !earlier.contains($0) }
     }
 
     /// Counts an answer that blames the app's settings. Returns whether this opens the breaker.
@@ -103,14 +109,14 @@ struct Breaker: Sendable {
     enum ProbeResult: Sendable, Hashable {
         /// APNs accepted the push, or its answer shows that the app's settings are right. The breaker closes.
         case passed
-        /// The settings are wrong, or it is unknown whether they are. The next probe follows after a pause.
-        case failed
+        /// The settings are wrong, or it is unknown whether they are.
+        case tryAgainAfterPause
         /// APNs did not process the push, or refused an unproven token. The next push may probe at once, so that
         /// invented tokens cannot keep the breaker open.
-        case inconclusive
+        case tryAgainAtOnce
     }
 
-    /// Notes that a push probes. Until it ends, no other push is begun.
+    /// Notes that a push probes. Until the probe ends, no other push of the app leaves.
     mutating func beginProbe() { isProbing = true }
 
     /// Ends a probe. Returns whether this closes the breaker.
@@ -121,8 +127,8 @@ struct Breaker: Sendable {
         case .passed:
             cause = nil
             window.reset()
-        case .failed: nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
-        case .inconclusive: break
+        case .tryAgainAfterPause: nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
+        case .tryAgainAtOnce: break
         }
         return result == .passed
     }

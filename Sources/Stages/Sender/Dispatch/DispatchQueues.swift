@@ -20,8 +20,8 @@ struct DispatchQueues {
     /// An app that had a turn within this time still counts as busy.
     private static let lastUseMilliseconds = 60_000
 
-    /// Time of the next try of a line that waits for it.
-    var earliestRetry: Instant? { backingOff.earliest }
+    /// The earliest time at which a line is tried again; `distantFuture` if no line waits for one.
+    var nextDue: Instant { backingOff.earliest ?? .distantFuture }
 
     /// Returns the state of an app, and makes it for the first sheet of the app.
     mutating func app(_ name: AppEnvironment) -> AppQueues {

@@ -20,7 +20,7 @@ struct LineClaims {
     }
 
     /// Number of held subjects.
-    var subjectsHeld: Int { subjects.count }
+    var heldSubjectCount: Int { subjects.count }
 
     // MARK: Permits
 
@@ -57,7 +57,7 @@ struct LineClaims {
         sheet.app.permits -= 1
     }
 
-    /// Ends lines whose outcomes are stored, and frees what they hold.
+    /// Ends lines whose outcomes are stored or are left to the next owner, and frees what they hold.
     mutating func finish(_ sheet: Sheet, lines: LineSet) {
         var permitCount = 0
         for range in lines.ranges {

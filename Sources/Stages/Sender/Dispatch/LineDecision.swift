@@ -18,7 +18,7 @@ enum LineDecision: Sendable {
     case waitForSuspectConnections
     /// The line waits until another push has ended: a push to the same subject, or the push of its duplicate.
     case block
-    /// Neither this line nor another line of its app that uses the same connections can leave now.
+    /// The line cannot leave now, and stays in its queue (`DispatchResult.stuck`).
     case stuck
 
     // MARK: Ends
@@ -32,12 +32,13 @@ enum LineDecision: Sendable {
     /// The app has no connections, for example because it has no provider key. The waiting lines of the sheet move to a
     /// tier.
     case moveSheet(LaterTier, reason: String)
-    /// The app's breaker is open. The sheet waits in a tier.
+    /// The app's breaker is open. The sheet waits in a tier, which is chosen when the decision is carried out: one sheet
+    /// of each lane comes back early as the scout.
     case pauseSheet(reason: String?)
 }
 
-// These functions decide and change no line. Their notes lie in the sheet and the app: capacity, subjects, silence.
-// They are mutating only for speed (`DeliveryPlan`).
+// These functions change no line. The sheet and the app keep what they learn: the capacity, the subjects, and that the
+// app waits for APNs. They are mutating only for speed (`DeliveryPlan`).
 extension DeliveryPlan {
     /// Decides about a line that is dispatched. The order: the job may be over, the app may be paused, the subject
     /// may be busy, a permit may be missing, and the connections may be full.
@@ -50,9 +51,11 @@ extension DeliveryPlan {
         let (app, state) = (sheet.app, sheet.states[line])
         var isProbe = state.isProbe
         if app.breaker.isOpen, !isProbe {
-            // While a probe is under way, the next sheet waits for its answer, which decides whether the breaker
-            // closes. A line that is dispatched again holds up older offsets, so its sheet goes to a tier.
-            if app.breaker.isProbing, state.stage == .unsent { return .stuck }
+            // The answer of a probe decides whether the breaker closes. Unsent lines wait for it. A line that is
+            // dispatched again holds up older offsets, so its sheet goes to a tier.
+            if app.breaker.isProbing {
+                return state.stage == .unsent ? .stuck : .pauseSheet(reason: app.breaker.cause)
+            }
             guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(reason: app.breaker.cause) }
             isProbe = true
         }
@@ -71,8 +74,8 @@ extension DeliveryPlan {
         case .underWay: return .block
         case .done: return .skip
         }
-        // Other sheets are dropped as soon as they are stale. With a ledger, a line may have been blocked by its
-        // duplicate then.
+        // A sheet that becomes stale is dropped at once (`dropStaleSheets`), except for lines that wait for their
+        // duplicates. Only sheets with a ledger have such lines.
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
             return .endSheet(.stale(staleness))
         }
@@ -81,13 +84,13 @@ extension DeliveryPlan {
         return nil
     }
 
-    /// Decides by the capacity of the connections. If they have none, the app's silence begins.
+    /// Decides by the capacity of the connections. If they have none, the app waits for APNs from now on.
     private mutating func decisionByCapacity(
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
         let (app, state) = (sheet.app, sheet.states[line])
         let isSuspect =
-            wasRefused(sheet, line: line) || prefersSuspectConnections(sheet, line: line, by: availability)
+            wasRefused(sheet, line: line) || takesSuspectConnections(sheet, line: line, by: availability)
         let capacity: Int
         switch sheet.availabilityLeftThisStep(isSuspect: isSuspect, by: availability) {
         case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
@@ -95,7 +98,7 @@ extension DeliveryPlan {
         case .open(let count): capacity = count
         }
         if capacity <= 0 {
-            app.silence.begin(at: time.now)
+            app.silence.startWaiting(at: time.now)
             return isSuspect ? .waitForSuspectConnections : .stuck
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
@@ -110,14 +113,15 @@ extension DeliveryPlan {
     /// Whether APNs refused the line's token last, so that it has to use the suspect connections.
     private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
         let state = sheet.states[line]
-        // An unproven token may have used the suspect connections without a refusal, so that proves none.
+        // `isSuspect` also marks an unproven token that took the suspect connections without a refusal. So it shows a
+        // refusal only for a proven token.
         let wasRefusedHere = state.isSuspect && !state.isUnproven
         sheet.ensureSubjects(seed: seed)
         return wasRefusedHere || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
     }
 
-    /// Whether the line is unproven and uses the suspect connections because they have room.
-    private mutating func prefersSuspectConnections(
+    /// Whether the line's token is unproven, unproven tokens are suspect now, and the suspect connections have room.
+    private mutating func takesSuspectConnections(
         _ sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> Bool {
         let app = sheet.app

@@ -68,8 +68,8 @@ struct SheetQueues {
         return .dequeued
     }
 
-    /// Counts pushes of the next sheet for the share of its class.
-    mutating func countPushes(_ count: Int, of jobClass: JobClass) {
+    /// Counts lines of the next sheet that were dispatched, for the share of its class.
+    mutating func countDispatched(_ count: Int, of jobClass: JobClass) {
         switch jobClass {
         case .urgent: urgentInSuccession += count
         case .normal: urgentInSuccession = 0

@@ -2,17 +2,18 @@ internal import Containers
 internal import Jobs
 internal import Lifecycle
 
-/// One lane in hand: the partition with one number of each jobs topic and of `receipts`. It is a class, because its
+/// One lane in hand: the partitions with one number, of each jobs topic and of `receipts`. It is a class, because its
 /// sheets refer to it.
 ///
-/// A lane is taken over in phases (`LanePhase`):
+/// A lane is taken over in phases (`LanePhase`). If we had the lane before and pushes of that time are still in flight,
+/// it first waits for them (`awaitingOrphan`). Then:
 /// 1. `readingReceipts`: the receipts of earlier owners are read into the ledger, up to a marker that we write.
 /// 2. `settling`: an earlier owner may still push, so the sheets that it may have begun wait until its pushes have
 ///    ended.
 /// 3. `rereadingReceipts`: the receipts that it wrote in that time are read, up to another marker.
 /// 4. `open`: all sheets may begin.
 ///
-/// Without such an owner, `open` follows phase 1. From phase 2 on, other sheets begin, but only within a window that
+/// If no earlier owner may still push, phase 4 follows phase 1. From phase 2 on, other sheets begin, but only within a window that
 /// committed metadata names. So the next owner knows which sheets may have been begun.
 final class Lane {
     let number: Int32
@@ -28,22 +29,23 @@ final class Lane {
     /// End of the receipts that were read. The next read begins here, because an earlier owner may have written records
     /// between ours.
     private(set) var receiptsReadUntil: Int64 = 0
-    /// Whether `receipts` had records at or after the offset in the earlier owner's metadata.
+    /// Whether `receipts` had a receipt at or after the offset in the earlier owner's metadata.
     private var hasFoundReceipts = false
     /// Whether `receipts` had the marker of another owner at or after that offset.
     private var hasFoundOtherOwner = false
-    /// The offsets of the newest markers that were read: a run without a receipt or a gap. It is empty before the first
-    /// marker.
+    /// The offsets of the markers that were read last, without a receipt or a gap between them. It is empty before the
+    /// first marker.
     private var newestMarkerRun: Range<Int64> = 0..<0
     /// Sheets within the window that wait until the earlier owner's pushes have ended.
     private var sheetsHeldForEarlierOwner: [Sheet] = []
     /// Number of sheets in hand.
     var sheetCount = 0
-    // Access is unchecked for the reason in `Sheet`.
+    // Access is unchecked, because every push accesses it, and only one thread does (`Sheet`).
     @safe @exclusivity(unchecked) var pushesInFlight = 0
     /// Number of records without acknowledgement.
     var recordsBeingWritten = 0
 
+    /// - Parameter window: the number of offsets above the committed one in which sheets may begin.
     init(_ start: LaneStart, owner: UInt64, window: Int64, ledgerSheetsMax: Int) {
         number = start.lane
         self.owner = owner
@@ -109,7 +111,7 @@ final class Lane {
         partitions.contains { partition in
             // Without metadata, only receipts show that there was an earlier owner that pushed.
             guard let metadata = partition.earlierMetadata else { return hasFoundReceipts }
-            return !wasOursSince(metadata) && !wasLeftInOrderSince(metadata, beforeMarkerAt: marker)
+            return !wasOursSince(metadata) && !wasLeftInOrder(by: metadata, beforeMarkerAt: marker)
         }
     }
 
@@ -123,8 +125,9 @@ final class Lane {
     /// Whether the owner that committed the metadata left in order, and no owner has pushed since. The metadata names
     /// the end of `receipts` when it left. Markers may follow: an owner that only wrote its marker has pushed nothing,
     /// because it commits metadata before its first push.
-    private func wasLeftInOrderSince(_ metadata: CommitMetadata, beforeMarkerAt marker: Int64) -> Bool {
+    private func wasLeftInOrder(by metadata: CommitMetadata, beforeMarkerAt marker: Int64) -> Bool {
         guard let endedAt = metadata.endedAt else { return false }
+        // If the last receipt ended at or before `endedAt`, no receipt was written since, only markers.
         return (lastReceiptEnd(before: marker)...marker).contains(endedAt)
     }
 
@@ -135,8 +138,8 @@ final class Lane {
 
     // MARK: Sheets
 
-    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of a duplicate, which only a sheet
-    /// from a tier can have, or of an earlier owner.
+    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of its duplicate, if it comes from a
+    /// tier, or of an earlier owner. The other copy of a duplicate, outside the tiers, lies in that owner's window.
     func mayHaveReceipts(about sheet: Sheet) -> Bool {
         sheet.originLines != nil || sheet.offset < self[sheet.topic].earlierWindowEnd
     }
@@ -155,8 +158,9 @@ final class Lane {
         return sheetsHeldForEarlierOwner
     }
 
-    /// Whether the sheet lies within the window and does not wait for an earlier owner.
-    func hasBegun(_ sheet: Sheet) -> Bool {
+    /// Whether lines of a sheet may leave: the lane may push, and the sheet lies within the window and does not wait for
+    /// an earlier owner.
+    func mayPush(_ sheet: Sheet) -> Bool {
         mayPush && !mustHoldForEarlierOwner(sheet) && sheet.offset < self[sheet.topic].windowEnd
     }
 }

@@ -6,8 +6,8 @@ internal import Lifecycle
 /// offsets, and `LaneOwnership+Release` gives them up.
 ///
 /// A lane of an earlier assignment whose pushes are still in flight is an orphan. If the same number is assigned again,
-/// the new lane waits until the orphan is drained. Sheets begin only within a window that the next owner finds in
-/// committed metadata: in the earlier owner's until our first commit, then in ours.
+/// the new lane waits until the orphan is drained. Sheets begin only within the window of committed metadata, which the
+/// next owner finds: until our first commit in the metadata of the earlier owner, then in ours.
 struct LaneOwnership {
     let limits: SenderLimits
     /// The number of this loop in markers and metadata.
@@ -23,7 +23,7 @@ struct LaneOwnership {
 
     /// Whether a lane may be in the phase `settling`.
     private var mayHaveSettlingLanes = false
-    /// Whether a lane has opened since the last `confirmEnds`. An end that it reached before may count now.
+    /// Whether a lane has opened since the last `confirmEnds`.
     private var mustConfirmEnds = false
 
     // MARK: Reading, commits and release
@@ -38,8 +38,8 @@ struct LaneOwnership {
     init(_ limits: SenderLimits, owner: UInt64) { (self.limits, self.owner) = (limits, owner) }
 
     var count: Int { lanes.count }
-    /// Number of lanes that may not push, because receipts of earlier owners are being read.
-    var lanesThatMayNotPush: Int { lanes.values.count { !$0.mayPush && !$0.isLeaving } }
+    /// Number of lanes that may not push yet: they wait for an orphan, or for the receipts of earlier owners.
+    var takeoverCount: Int { lanes.values.count { !$0.mayPush && !$0.isLeaving } }
     /// Acceptance time of the oldest send that waits in a tier, in milliseconds since 1970.
     var oldestAcceptedAtInTiers: Int64? {
         lanes.values.lazy.flatMap { lane in
@@ -52,8 +52,8 @@ struct LaneOwnership {
     /// no action use `lanes.values`.
     var inOrder: [Lane] { lanes.values.sorted { $0.number < $1.number } }
 
-    /// Returns the time at which a lane needs a step if no event comes before.
-    func nextDue() -> Instant {
+    /// The time at which a lane needs a step if no event comes before.
+    var nextDue: Instant {
         var next = Instant.distantFuture
         if mayHaveSettlingLanes {
             for lane in lanes.values {
@@ -78,12 +78,12 @@ struct LaneOwnership {
             if orphans.contains(where: { $0.number == start.lane }) {
                 lane.phase = .awaitingOrphan
             } else {
-                readReceipts(of: lane, into: &actions)
+                orderReceiptRead(of: lane, into: &actions)
             }
         }
     }
 
-    private func readReceipts(of lane: Lane, into actions: inout DeliveryActions) {
+    private func orderReceiptRead(of lane: Lane, into actions: inout DeliveryActions) {
         lane.phase = .readingReceipts
         actions.receiptReads.append(DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsFrom))
     }
@@ -112,7 +112,7 @@ struct LaneOwnership {
         lane.phase = previousPhase.afterReceipts(
             mayEarlierOwnerPush: lane.mayEarlierOwnerPush(beforeMarkerAt: until),
             settlesAt: now.advanced(byMilliseconds: limits.settleMilliseconds))
-        // The phase did not wait for receipts.
+        // The lane did not wait for receipts: for example, it is given up and had read them before.
         if lane.phase == previousPhase { return [] }
         var begun: [Sheet] = []
         switch lane.phase {
@@ -127,7 +127,7 @@ struct LaneOwnership {
         // The lane is being given up.
         case .releasing, .orphaned: return []
         case .awaitingOrphan, .readingReceipts, .rereadingReceipts:
-            preconditionFailure("a lane begins to wait for receipts after they were read")
+            preconditionFailure("after a read of receipts the lane waits for receipts again")
         }
         for topic in JobTopic.allCases { begun += takeSheetsInWindow(of: lane, topic: topic) }
         return begun
@@ -143,7 +143,7 @@ struct LaneOwnership {
         orphans.removeAll { $0.isDrained }
         for lane in inOrder where lane.phase == .awaitingOrphan {
             if !orphans.contains(where: { $0.number == lane.number }) {
-                readReceipts(of: lane, into: &actions)
+                orderReceiptRead(of: lane, into: &actions)
             }
         }
     }
@@ -168,7 +168,7 @@ struct LaneOwnership {
 
     /// Notes that a record has arrived, and returns its lane. Returns nil if the record was read before, or if the lane
     /// is being given up, so that its next owner reads the record.
-    func takeRecord(at offset: Int64, of topic: JobTopic, lane number: Int32) -> Lane? {
+    func noteArrival(at offset: Int64, of topic: JobTopic, lane number: Int32) -> Lane? {
         guard let lane = lanes[number], !lane.isLeaving, offset >= lane[topic].tracker.position else {
             return nil
         }
@@ -184,8 +184,8 @@ struct LaneOwnership {
         return takeSheetsInWindow(of: sheet.lane, topic: sheet.topic)
     }
 
-    /// Returns the sheets of a topic that begin, in order: those within the window that do not wait for the earlier
-    /// owner.
+    /// Returns the sheets of a topic that begin, in order: those within the window. Sheets among them that have to wait
+    /// for the earlier owner are held in the lane instead.
     mutating func takeSheetsInWindow(of lane: Lane, topic: JobTopic) -> [Sheet] {
         guard lane.mayPush else { return [] }
         var begun: [Sheet] = []
@@ -201,6 +201,12 @@ struct LaneOwnership {
         return begun
     }
 
+    // MARK: Ends of partitions
+
+    // The end of a partition shows that all sheets of earlier owners were read. Once these are finished, the next owner
+    // no longer needs the receipts about them (`EarlierOwnerSheets`). An end counts only when no earlier owner can write
+    // any more.
+
     /// Handles the end of a topic's partition: all records below the offset were read.
     func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
         guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving else { return }
@@ -210,8 +216,8 @@ struct LaneOwnership {
     }
 
     /// Confirms the ends that were reached while an earlier owner could still write. It is called when all fetched
-    /// records were passed on: a record after such an end would have come and cleared it (`recordArrived`). The
-    /// consumer does not report the same end twice.
+    /// records were passed on. A record after such an end has cleared it (`recordArrived`), so an end that is left is
+    /// still the end. The consumer does not report it a second time.
     mutating func confirmEnds() {
         guard mustConfirmEnds else { return }
         mustConfirmEnds = false
@@ -219,6 +225,8 @@ struct LaneOwnership {
             for topic in JobTopic.allCases { lane[topic].confirmEnd() }
         }
     }
+
+    // MARK: Reading
 
     /// Returns the offset from which a topic of a lane is read; nil if the lane is not in hand.
     func position(of topic: JobTopic, lane number: Int32) -> Int64? {

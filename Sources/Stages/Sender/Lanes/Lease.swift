@@ -21,7 +21,7 @@ struct Lease {
     func isValid(at now: Instant) -> Bool { now < until }
 
     /// Sets the end of the lease. A time in the past stops pushes.
-    mutating func extend(until end: Instant) {
+    mutating func set(until end: Instant) {
         until = end
         // A caller that gives a lease knows that the lanes are ours.
         if end.nanoseconds > 0 { confirmation = .notNeeded }

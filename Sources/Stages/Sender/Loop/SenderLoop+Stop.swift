@@ -19,7 +19,7 @@ extension SenderLoop {
             whenStopped = nil
             return done()
         }
-        if plan.lanesInHand == 0 {
+        if plan.laneCount == 0 {
             finish()
         } else {
             plan.revoked(

@@ -11,10 +11,10 @@ extension SenderLoop {
     private static let clockDifferenceMaxMilliseconds: Int64 = 60_000
 
     func reportState() {
-        metrics.inFlight.set(Double(plan.permitsTaken))
-        metrics.sheets.set(Double(plan.sheetsInHand))
+        metrics.inFlight.set(Double(plan.takenPermitCount))
+        metrics.sheets.set(Double(plan.sheetCount))
         metrics.bytes.set(Double(plan.byteCountInHand))
-        metrics.suspectTokens.set(Double(plan.suspectTokens))
+        metrics.suspectTokens.set(Double(plan.suspectTokenCount))
         let oldestMilliseconds = plan.oldestAcceptedAt.map { max(0, time.unixMilliseconds - $0) }
         metrics.oldestSeconds.set(Double(oldestMilliseconds ?? 0) / 1000)
         if hasStoredRecord { reportClock() }

@@ -278,7 +278,7 @@ final class SenderLoop: IterationHook {
         for (id, write) in actions.writes { writer.write(write, id: id) }
         push(actions.pushes)
         if !actions.pushes.isEmpty { metrics.count(actions.pushes, at: time.unixMilliseconds) }
-        if !actions.withdrawals.isEmpty { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
+        if actions.mustWithdrawPushes { for profile in usedProfiles { client?.withdrawAll(of: profile) } }
         for token in actions.deadTokens { report(token) }
         for token in actions.provenTokens { report(token) }
         for read in actions.receiptReads {

@@ -10,11 +10,13 @@ enum RetryDecision: Sendable, Hashable {
     case rejected(isDead: Bool)
     /// The job ends as a dead letter, because a person should see it.
     case deadLetter(code: String)
-    /// The start may have been sent, and its send forbids a second attempt.
+    /// The start may have been sent, and its send forbids a second try.
     case unknown
+    /// The push was withdrawn, because its lane is given up. The next owner of the lane has the job.
+    case leaveToNextOwner
     /// The job is tried again in this process after a pause.
-    case retryHere(afterMilliseconds: Int)
-    /// The job is tried again from a tier: a topic in which jobs wait 5 s or 2 min. Not every move counts as a try.
+    case retryHere(afterMilliseconds: Int, countsAsTry: Bool)
+    /// The job is tried again from a tier: a topic in which jobs wait 5 s or 2 min.
     case retryInTier(LaterTier, countsAsTry: Bool)
 }
 
@@ -36,16 +38,17 @@ struct PushHistory: Sendable, Hashable {
 
 /// The rule that decides after the end of a push whether the job is tried again, and when.
 ///
-/// A try is a push that may have arrived. A job has a limited number of tries. A retry in this process holds up the
+/// A try is a push that may have arrived, unless the fault was in the app's settings. A job has a limited number of
+/// tries. A retry in this process holds up the
 /// offset of the partition. So after an unknown end, or with an unusable connection, a job is retried here only once,
 /// and then from a tier. A push that APNs did not process is retried here without a limit, because it usually leaves by
 /// another connection. If it holds up the offset for too long, its sheet moves to a tier (`SheetEviction`).
 enum RetryRule {
-    /// The pauses before a job is pushed again in this process that APNs did not process: the first, the second, and
+    /// The pauses before a job that APNs did not process is pushed again in this process: the first, the second, and
     /// every later pause of the job.
     private static let pausesMilliseconds = [100, 300, 1_000]
-    /// The pause before a push that may have arrived is retried in this process.
-    private static let pauseAfterUnknownMilliseconds = 300
+    /// The pause before a job is pushed again in this process after an unknown end, or by another connection.
+    private static let pauseBeforeRetryHereMilliseconds = 300
     /// Limit of tries in this process. After that the job moves to a tier.
     private static let triesHereMax = 2
     /// After trouble of APNs a job waits in the short tier up to this number of tries, then in the long one.
@@ -56,13 +59,16 @@ enum RetryRule {
         after answer: PushAnswer, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {
         switch answer.end {
-        // The push never left, so it may leave at once.
-        case .withdrawn: .retryHere(afterMilliseconds: 0)
+        case .withdrawn: .leaveToNextOwner
         // A person has to install the key.
         case .notProcessed(.noProviderKey): .retryInTier(.minutes2, countsAsTry: false)
-        // The job has waited for a connection until its deadline, so only the shortest pause follows.
-        case .notProcessed(.overdue): .retryHere(afterMilliseconds: pausesMilliseconds[0])
-        case .notProcessed: .retryHere(afterMilliseconds: pauseMilliseconds(after: history.pausesHere))
+        // The push has waited for several seconds on a connection that did not send it, so only the shortest pause
+        // follows.
+        case .notProcessed(.overdue):
+            .retryHere(afterMilliseconds: pausesMilliseconds[0], countsAsTry: false)
+        case .notProcessed:
+            .retryHere(
+                afterMilliseconds: pauseMilliseconds(after: history.pausesHere), countsAsTry: false)
         case .unknown: decisionAfterUnknown(of: head, history: history)
         case .answered: decision(afterResponse: answer, of: head, history: history)
         }
@@ -88,6 +94,8 @@ enum RetryRule {
         case .tokenSuspect: return DeadTokenRule.decision(isTokenGone: false, for: head, history: history)
         // A channel beyond the app's limit has the same code as a missing one.
         case .channelGone, .channelLimit: return .deadLetter(code: "channel_gone")
+        // The answer says nothing about the job. A person has to correct the settings first, or the provider token has
+        // to change. The job's deadline ends the tries.
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             return .retryInTier(.minutes2, countsAsTry: false)
         case .connectionUnusable: return retryHereOrInShortTier(of: head, history: history)
@@ -104,14 +112,14 @@ enum RetryRule {
         guard history.triesHere < triesHereMax, history.tries < head.triesMax else {
             return retryInTier(.seconds5, of: head, history: history)
         }
-        return .retryHere(afterMilliseconds: pauseAfterUnknownMilliseconds)
+        return .retryHere(afterMilliseconds: pauseBeforeRetryHereMilliseconds, countsAsTry: true)
     }
 
     /// Tries the job again from a tier, unless it has used up its tries.
     private static func retryInTier(
         _ tier: LaterTier, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {
-        // "Attempts" in this code are tries. The name of the code stays, because programs read it.
+        // The word "attempts" in this reason means tries. Programs read the reason, so it is not renamed.
         history.tries >= head.triesMax
             ? .deadLetter(code: "attempts_exhausted") : .retryInTier(tier, countsAsTry: true)
     }

@@ -72,8 +72,8 @@ package struct DeliveryActions {
     }
 
     package var pushes: [Push] = []
-    /// Tags of pushes that should be withdrawn if they have not left.
-    package var withdrawals: [UInt64] = []
+    /// Whether all pushes that have not left are withdrawn, because the lanes are given up.
+    package var mustWithdrawPushes = false
     /// Records to store. The loop reports by id which are stored, and which failed.
     package var writes: [(id: UInt64, write: RecordToWrite)] = []
     package var deadTokens: [DeadToken] = []
@@ -96,7 +96,7 @@ package struct DeliveryActions {
 
     /// Whether the plan asks for any action.
     var hasAny: Bool {
-        !pushes.isEmpty || !withdrawals.isEmpty || !writes.isEmpty
+        !pushes.isEmpty || mustWithdrawPushes || !writes.isEmpty
             || !deadTokens.isEmpty || !provenTokens.isEmpty
             || !receiptReads.isEmpty || !pauses.isEmpty || !resumes.isEmpty
             || !commits.isEmpty || isLastCommit || isReleased || !events.isEmpty
@@ -105,7 +105,7 @@ package struct DeliveryActions {
     /// Removes all actions, and keeps their memory. `commitNumber` counts only together with commits.
     package mutating func removeAll() {
         pushes.removeAll(keepingCapacity: true)
-        withdrawals.removeAll(keepingCapacity: true)
+        mustWithdrawPushes = false
         writes.removeAll(keepingCapacity: true)
         deadTokens.removeAll(keepingCapacity: true)
         provenTokens.removeAll(keepingCapacity: true)

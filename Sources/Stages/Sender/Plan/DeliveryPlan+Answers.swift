@@ -12,9 +12,7 @@ extension DeliveryPlan {
         pushEnded(sheet, line: line)
         sheet.app.noteAnswer(at: time.now)
         sheet.app.noteAccepted(at: time.now)
-        if sheet.states[line].isSuspect { suspects.noteAccepted(sheet.subjects[line]) }
-        if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
-        endProbe(sheet, line: line, as: .passed)
+        noteWorkingToken(sheet, line: line)
         accept(sheet, line: line)
     }
 
@@ -42,7 +40,7 @@ extension DeliveryPlan {
         self.time = time
         guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
         pushEnded(sheet, line: line)
-        endProbe(sheet, line: line, as: .inconclusive)
+        endProbe(sheet, line: line, as: .tryAgainAtOnce)
         decide(sheet, line: line, as: .deadLetter(code: code, status: nil, reason: nil))
     }
 
@@ -50,7 +48,8 @@ extension DeliveryPlan {
     private mutating func pushEnded(_ sheet: Sheet, line: Int) {
         sheet.lane.pushesInFlight -= 1
         sheet.app.pushesInFlight -= 1
-        // With a ledger the subject stays held until the outcome is stored, because a duplicate waits for that.
+        // The subject of a job that may have a duplicate stays held until the outcome is stored, because the duplicate
+        // waits for that.
         if !sheet.needsLedger { claims.freeSubject(sheet, line: line) }
     }
 
@@ -81,9 +80,12 @@ extension DeliveryPlan {
         case .deadLetter(let code):
             decide(sheet, line: line, as: .deadLetter(code: code, status: status, reason: reason))
         case .unknown: decide(sheet, line: line, as: .final(.unknown, status: nil, reason: reason))
-        case .retryHere(let milliseconds):
+        case .leaveToNextOwner:
+            precondition(sheet.lane.isLeaving, "a push of a lane that is kept was withdrawn")
+            leaveToNextOwner(sheet, line: line)
+        case .retryHere(let milliseconds, let countsAsTry):
             if sheet.lane.isLeaving { return leaveToNextOwner(sheet, line: line) }
-            if answer.end.mayHaveArrived { sheet.countTry(line) }
+            if countsAsTry { sheet.countTry(line) }
             if eviction.mustMakeRoom(sheet, memory: sheets.memory) {
                 let tier = eviction.tier(for: sheet, at: time.now)
                 return retryInTier(sheet, line: line, in: tier, after: answer)
@@ -102,15 +104,14 @@ extension DeliveryPlan {
                 sheet: sheet, line: line, reason: answer.reasonCode ?? "", invalidatedAt: answer.timestamp))
     }
 
-    /// Tries the line again in this process, at once or after a pause.
+    /// Tries the line again in this process after a pause.
     private mutating func retryHere(_ sheet: Sheet, line: Int, afterMilliseconds milliseconds: Int) {
         // A line that may have arrived keeps its permit, because its push may still become a duplicate. So does a start
-        // with an intent, which counts until an outcome is stored.
+        // with a stored intent: its permit and its intent belong together until an outcome is stored.
         let hasSurelyNotArrived = sheet.states[line].tries == 0
         if hasSurelyNotArrived, sheet.states[line].reservation == .permit {
             claims.giveBackPermit(sheet, line: line)
         }
-        if milliseconds == 0 { return sheet.app.requeue(QueuedLine(sheet: sheet, line: line)) }
         sheet.move(line, on: .backedOff)
         sheet.countPause(line)
         queues.backOff(sheet, line: line, until: time.now.advanced(byMilliseconds: milliseconds))
@@ -136,7 +137,8 @@ extension DeliveryPlan {
 }
 
 extension PushEnd {
-    /// Whether APNs received the push, or may have. Such a push counts as a try.
+    /// Whether APNs received the push, or may have. Such a push counts as a try, unless the decision says that the app's
+    /// settings were at fault (`countsAsTry`).
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .answered, .unknown: true

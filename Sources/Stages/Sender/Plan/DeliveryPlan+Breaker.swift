@@ -11,7 +11,7 @@ extension DeliveryPlan {
         let app = sheet.app
         let reason = answer.reasonCode ?? ""
         var isOpened = false
-        var probeResult = Breaker.ProbeResult.failed
+        var probeResult = Breaker.ProbeResult.tryAgainAfterPause
         switch answer.disposition {
         case .tokenSuspect:
             suspects.noteRefused(sheet.subjects[line])
@@ -25,14 +25,12 @@ extension DeliveryPlan {
             switch answer.end {
             case .notProcessed(.noProviderKey):
                 isOpened = app.breaker.countMisconfigured(because: reason, at: time.now)
-            case .notProcessed, .withdrawn: probeResult = .inconclusive
+            case .notProcessed, .withdrawn: probeResult = .tryAgainAtOnce
             case .unknown, .answered: break
             }
         case .accepted:
             // The late answer describes an earlier time, so it does not count in the breaker's window.
-            probeResult = .passed
-            suspects.noteAccepted(sheet.subjects[line])
-            if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
+            return noteWorkingToken(sheet, line: line)
         case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
             app.breaker.countGoodAnswer(at: time.now)
@@ -43,9 +41,16 @@ extension DeliveryPlan {
         endProbe(sheet, line: line, as: probeResult)
     }
 
+    /// Handles the acceptance of a line's push. It shows that the token works, and that a probe has passed.
+    mutating func noteWorkingToken(_ sheet: Sheet, line: Int) {
+        if sheet.states[line].isSuspect { suspects.noteAccepted(sheet.subjects[line]) }
+        if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
+        endProbe(sheet, line: line, as: .passed)
+    }
+
     // MARK: Probes
 
-    /// Ends the probe if the line is it. The result may close the breaker.
+    /// Ends the probe, if the line is the probe. The result may close the breaker.
     mutating func endProbe(_ sheet: Sheet, line: Int, as result: Breaker.ProbeResult) {
         guard sheet.states[line].isProbe else { return }
         sheet.setProbe(false, for: line)
@@ -64,7 +69,7 @@ extension DeliveryPlan {
 
     /// Handles the acceptance of an unproven token. Reports the token as proven, unless it was reported before, or too
     /// many are reported now.
-    mutating func noteProven(_ sheet: Sheet, line: Int) {
+    private mutating func noteProven(_ sheet: Sheet, line: Int) {
         sheet.app.unproven.accepted(at: time.now)
         guard sheet.app.unproven.mayReport, !sheet.head.isBroadcast else { return }
         let token = sheet.tokenFingerprint(of: line, seed: seed)
@@ -79,6 +84,6 @@ extension DeliveryPlan {
         if sheet.app.unproven.refused(at: time.now) {
             actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason))
         }
-        endProbe(sheet, line: line, as: .inconclusive)
+        endProbe(sheet, line: line, as: .tryAgainAtOnce)
     }
 }

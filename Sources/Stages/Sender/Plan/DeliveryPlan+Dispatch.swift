@@ -17,7 +17,7 @@ extension DeliveryPlan {
         while idleInSuccession < queues.apps.count {
             let app = queues.nextApp()
             var turn = AppTurn(permits: claims.availablePermits(for: app, isAlone: isAlone))
-            let hasProgress = app.hasWork && runTurn(of: app, &turn, by: availability)
+            let hasProgress = app.hasWork && runTurn(&turn, of: app, by: availability)
             idleInSuccession = hasProgress ? 0 : idleInSuccession + 1
         }
     }
@@ -34,7 +34,7 @@ extension DeliveryPlan {
 
     /// Runs the turn of an app. Returns whether anything moved, so that another turn makes sense.
     private mutating func runTurn(
-        of app: AppQueues, _ turn: inout AppTurn, by availability: AvailabilityCheck
+        _ turn: inout AppTurn, of app: AppQueues, by availability: AvailabilityCheck
     ) -> Bool {
         app.lastUsed = time.now
         var hasProgress = false
@@ -61,7 +61,7 @@ extension DeliveryPlan {
         if app.sheets.advanceCursorOrDequeue(sheet, of: jobClass) == .dequeued { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
         case .pushed(let count):
-            app.sheets.countPushes(count, of: jobClass)
+            app.sheets.countDispatched(count, of: jobClass)
             return count
         case .sheetChanged: return 1
         case .needsSingleChecks:
@@ -75,7 +75,7 @@ extension DeliveryPlan {
     ) -> Int {
         switch dispatchLine(sheet.cursor, of: sheet, in: &turn, by: availability) {
         case .progress:
-            sheet.app.sheets.countPushes(1, of: jobClass)
+            sheet.app.sheets.countDispatched(1, of: jobClass)
             return 1
         case .waitsForSuspectConnections: return 1
         case .stuck: return 0
@@ -91,7 +91,7 @@ extension DeliveryPlan {
             // The line has ended while it was queued.
             if !next.isQueued { return true }
             if dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) != .stuck { return true }
-            // A stuck line must not hold up the others: they may have a permit, or use other connections.
+            // A stuck line must not hold up the others, which may leave (`DispatchResult.stuck`).
             app.requeue(next)
         }
         return false
@@ -109,10 +109,11 @@ extension DeliveryPlan {
         case .progress:
             app.suspectsMovedAt = time.now
             return true
+        // `waitForSuspectConnections` has put the line back.
         case .waitsForSuspectConnections: break
         case .stuck: app.putBackSuspectLine(next)
         }
-        // The line is back, so the queue has not moved. If the line was alone, it counted as the first of a new queue.
+        // The queue has not moved. If the line was put back into an empty queue, `suspectsMovedAt` was set to now.
         app.suspectsMovedAt = movedAt
         turn.mustSkipSuspectLines = true
         return false
@@ -127,7 +128,7 @@ extension DeliveryPlan {
         let decision = decision(for: sheet, line: line, permits: turn.permits, by: availability)
         let result = carryOut(decision, on: sheet, line: line, in: &turn)
         // A probe that neither left nor stores its intent lets the next line probe.
-        if !sheet.states[line].stage.isLeavingOrInFlight { endProbe(sheet, line: line, as: .inconclusive) }
+        if !sheet.states[line].stage.isLeavingOrInFlight { endProbe(sheet, line: line, as: .tryAgainAtOnce) }
         return result
     }
 
@@ -171,7 +172,7 @@ extension DeliveryPlan {
         return .waitsForSuspectConnections
     }
 
-    /// Lets the line probe the app's open breaker.
+    /// Lets the line probe the app's open breaker, unless it does already.
     private func beginProbe(_ sheet: Sheet, line: Int) {
         if sheet.states[line].isProbe { return }
         sheet.app.breaker.beginProbe()
@@ -189,11 +190,11 @@ extension DeliveryPlan {
         actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: isSuspect))
     }
 
-    /// Counts pushes that have left. If the app did not wait for APNs, its silence begins.
+    /// Counts pushes that have left. If the app did not wait for APNs, its wait begins.
     func notePushesLeft(_ count: Int, of sheet: Sheet) {
         sheet.lane.pushesInFlight += count
         sheet.app.pushesInFlight += count
-        sheet.app.silence.begin(at: time.now)
+        sheet.app.silence.startWaiting(at: time.now)
         sheet.hasUsedTurn = true
     }
 
@@ -205,11 +206,19 @@ extension DeliveryPlan {
     private mutating func storeIntents(
         of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
+        // `decision` has checked that a line without a reservation finds a permit. So the limit is 0 only if the line
+        // already holds one.
         precondition(countMax > 0, "a start without an intent must not hold a permit")
         let state = sheet.states[first]
-        // The others may not join a probe, because only one push may probe; a suspect line, because they use other
-        // connections; or a requeued line, because they come with their sheet. With a ledger each may have a duplicate.
-        let mustStoreAlone = state.isProbe || state.isSuspect || first != sheet.cursor || sheet.needsLedger
+        let mustStoreAlone =
+            // Only one push may probe.
+            state.isProbe
+            // The others use the usual connections.
+            || state.isSuspect
+            // The line was requeued, and the others leave in the order of their sheet.
+            || first != sheet.cursor
+            // Each line may have a duplicate, which `mayStoreIntentWithFirst` does not check.
+            || sheet.needsLedger
         var remaining = mustStoreAlone ? 1 : countMax
         var lines = LineSet()
         for line in first..<sheet.lineCount where remaining > 0 {

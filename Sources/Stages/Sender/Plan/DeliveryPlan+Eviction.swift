@@ -25,9 +25,9 @@ extension DeliveryPlan {
         return false
     }
 
-    /// Returns whether a sheet has begun, has lines to move, and has to make room.
+    /// Returns whether a sheet has begun in a lane that is kept, has lines to move, and has to make room.
     private func mustLeave(_ sheet: Sheet) -> Bool {
-        sheet.undecidedLines > 0 && sheet.lane.hasBegun(sheet)
+        sheet.undecidedLines > 0 && sheet.lane.mayPush(sheet)
             && eviction.mustMakeRoom(sheet, memory: sheets.memory)
     }
 

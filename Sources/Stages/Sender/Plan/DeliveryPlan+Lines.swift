@@ -6,8 +6,8 @@ internal import Lifecycle
 //
 // `decide`, `accept`:  the line has an outcome, which is written later.
 // `skip`:              an earlier owner or a duplicate has done the job. Nothing is written.
-// `leaveToNextOwner`:  the next owner of the lane takes over a line without an outcome, or lines with outcomes that must
-//                      not be written.
+// `leaveToNextOwner`:  the next owner of the lane takes over a line without an outcome. `leaveDecidedLinesToNextOwner` does
+//                      it for lines with outcomes that must not be written.
 extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
@@ -19,7 +19,7 @@ extension DeliveryPlan {
     }
 
     /// Decides the same outcome for all lines that wait. A line whose duplicate is done is skipped. A line whose
-    /// duplicate is under way waits for it.
+    /// duplicate is under way waits for it, and is decided when it is dispatched again.
     mutating func decideWaiting(_ sheet: Sheet, as outcome: LineOutcome) {
         decideWaiting(sheet) { _ in outcome }
     }
@@ -66,9 +66,9 @@ extension DeliveryPlan {
         } else {
             claims.freeSubject(sheet, line: line)
         }
-        endProbe(sheet, line: line, as: .inconclusive)
-        // The app's queue removes sheets whose lines are all decided from time to time, because a removal searches the
-        // whole queue.
+        endProbe(sheet, line: line, as: .tryAgainAtOnce)
+        // A sheet whose lines are all decided stays in the queue of its app. The queue removes such sheets only now and
+        // then, because a removal searches all of it.
         if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.sheets.noteSheetIsOver() }
         return true
     }
@@ -93,13 +93,14 @@ extension DeliveryPlan {
         removeIfDone(sheet)
     }
 
-    /// Leaves the sheets of a lane to its next owner. Pushes in flight finish.
+    /// Leaves the sheets of a lane to its next owner. Pushes that have not left are withdrawn. The others finish, and
+    /// `ended` leaves them to the next owner if they are to be tried again.
     mutating func leaveSheetsToNextOwner(of lane: Lane) {
         for sheet in sheets.all where sheet.lane === lane {
             for line in 0..<sheet.lineCount {
                 switch sheet.states[line].stage {
                 case .unsent, .requeued, .blocked, .backingOff: leaveToNextOwner(sheet, line: line)
-                case .pushing(.inFlight): actions.withdrawals.append(sheet.tag(of: line))
+                case .pushing(.inFlight): actions.mustWithdrawPushes = true
                 // The intent is withdrawn when it is stored (`intentIsStored`), and an overdue push waits for its late
                 // answer.
                 case .storingIntent, .pushing(.overdue): break
@@ -110,7 +111,7 @@ extension DeliveryPlan {
     }
 
     /// Leaves decided lines to the next owner of the lane, because their record must not be written.
-    mutating func leaveToNextOwner(_ sheet: Sheet, decidedLines lines: LineSet) {
+    mutating func leaveDecidedLinesToNextOwner(_ lines: LineSet, of sheet: Sheet) {
         if !lines.isEmpty { sheet.isLeftToNextOwner = true }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)

@@ -9,7 +9,7 @@ extension DeliveryPlan {
         for sheet in records.takeDue(at: time.now, permits: claims.permits) {
             let leaseTiming = lanes.leaseTiming(of: sheet.lane, at: time.now)
             let linesForNextOwner = records.write(sheet, leaseTiming: leaseTiming, at: time, into: &actions)
-            leaveToNextOwner(sheet, decidedLines: linesForNextOwner)
+            leaveDecidedLinesToNextOwner(linesForNextOwner, of: sheet)
         }
     }
 
@@ -37,7 +37,7 @@ extension DeliveryPlan {
     private mutating func writeAgain(_ id: UInt64) {
         let forbiddenRecord = records.writeAgain(id, of: lanes, at: time.now, into: &actions)
         guard let forbiddenRecord, let sheet = forbiddenRecord.sheet else { return }
-        leaveToNextOwner(sheet, decidedLines: forbiddenRecord.lines)
+        leaveDecidedLinesToNextOwner(forbiddenRecord.lines, of: sheet)
     }
 
     // MARK: Stored records

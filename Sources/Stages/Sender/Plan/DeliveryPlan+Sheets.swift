@@ -11,7 +11,7 @@ extension DeliveryPlan {
         _ record: SheetRecord, from topic: JobTopic, lane number: Int32, offset: Int64, at time: CurrentTime
     ) {
         self.time = time
-        guard let lane = lanes.takeRecord(at: offset, of: topic, lane: number) else { return }
+        guard let lane = lanes.noteArrival(at: offset, of: topic, lane: number) else { return }
         guard lane[topic].acceptIfDue(record, at: time) else {
             // The partition is paused at the sheet, and is read again from it when it is due.
             return lanes.pausing.noteChange()
@@ -29,7 +29,7 @@ extension DeliveryPlan {
     package mutating func arrived(_ malformed: MalformedSheet, lane number: Int32, at time: CurrentTime) {
         self.time = time
         let topic = malformed.topic
-        guard let lane = lanes.takeRecord(at: malformed.offset, of: topic, lane: number) else { return }
+        guard let lane = lanes.noteArrival(at: malformed.offset, of: topic, lane: number) else { return }
         // It has no due time, so it is taken, unless an earlier sheet of the tier is not due.
         if lane[topic].waitsForDeferredSheet { return }
         lane[topic].markRead(malformed.offset)
@@ -38,7 +38,7 @@ extension DeliveryPlan {
     }
 
     /// Begins sheets that may be begun, in order.
-    mutating func begin(_ sheets: [Sheet]) { for sheet in sheets { begin(sheet) } }
+    mutating func begin(_ sheetsInOrder: [Sheet]) { for sheet in sheetsInOrder { begin(sheet) } }
 
     /// Begins a sheet: compares it with the receipts of earlier owners and with the newest versions, and queues it if
     /// lines are left.
@@ -47,12 +47,15 @@ extension DeliveryPlan {
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
         // Earlier owners may have stored outcomes of the sheet.
         if sheet.needsLedger, lane.ledger.knows(sheet.originPosition) {
-            // The next owner needs these receipts too, so the commit has to go on pointing to them.
+            // The next owner needs these receipts too. Until the sheet is finished, the commits may not name a later
+            // offset of `receipts` than the earlier owner's did.
             let receiptsFrom = lane[sheet.topic].earlierSheets.receiptsFrom
             lane[sheet.topic].noteReceipts(about: sheet.offset, from: receiptsFrom)
             takeOverOutcomes(of: sheet)
         }
+        // If the ledger changes later, the sheet is compared again (`+Runs`).
         sheet.comparedLedgerRevision = lane.ledger.revision
+        // The versions of a send to a recipient's scope are kept by activity.
         sheet.computeActivities(seed: seed)
         if let group = sheet.group { sheets.addBegun(sheet, of: group) }
         // Its version may make other sheets stale.
@@ -97,9 +100,10 @@ extension DeliveryPlan {
 
     /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The next pass begins there,
     /// because otherwise the phones at the end would never be reached if updates come faster than a pass takes.
-    private func interruptPasses(of sheets: [Sheet]) {
-        var interrupted = sheets.filter { sheet in
+    private func interruptPasses(of groupSheets: [Sheet]) {
+        var interrupted = groupSheets.filter { sheet in
             let isUnderWay = sheet.isQueued && !sheet.isOver
+            // A sheet with one line has no place to continue at.
             return isUnderWay && sheet.lineCount > 1 && sheet.isPartOfPass
                 && versions.staleness(of: sheet) == .newer
         }

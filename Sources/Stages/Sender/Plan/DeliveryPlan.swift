@@ -69,12 +69,14 @@ package struct DeliveryPlan {
     /// 1. Takeovers go on, so that sheets may begin in this step.
     /// 2. Lines whose wait has ended return to the queues.
     /// 3. Records that waited for a lease are written, before new ones.
-    /// 4. Pushes take the permits, and leave.
+    /// 4. Pushes take the permits and the room on the connections, and leave.
     /// 5. Sheets that block other apps move to a tier. They had a chance to leave before.
     /// 6. Outcomes are written, also those of this step.
     /// 7. Offsets are committed, after the outcomes below them.
     /// 8. Partitions are paused and resumed by the memory that is used now.
     /// 9. Lanes are given back, if nothing of them is left.
+    ///
+    /// - Parameter availability: tells how many pushes of a sheet's app the connections take now.
     package mutating func step(at time: CurrentTime, availability: AvailabilityCheck) {
         self.time = time
         lanes.advanceTakeovers(at: time.now, into: &actions)
@@ -90,15 +92,14 @@ package struct DeliveryPlan {
 
     /// Returns the time of the next step if no event comes before, or nil if no timer runs.
     package mutating func nextStep() -> Instant? {
-        var next = min(records.nextDue, lanes.nextDue())
-        if let due = queues.earliestRetry { next = min(next, due) }
+        let next = min(records.nextDue, lanes.nextDue, queues.nextDue)
         return next == .distantFuture ? nil : next
     }
 
     // MARK: Lanes
 
     /// Sets the end of the lease: until then no other process can own these lanes. A time in the past stops pushes.
-    package mutating func leased(until end: Instant) { lanes.lease.extend(until: end) }
+    package mutating func leased(until end: Instant) { lanes.lease.set(until: end) }
 
     /// Handles a suspension of the process so long that the lanes may belong to another process. The lease ends, so
     /// that no push leaves. Offsets are committed, new or not, to see whether the group still accepts them.
@@ -113,8 +114,7 @@ package struct DeliveryPlan {
         lanes.noteReceipt(receipt, lane: number)
     }
 
-    /// The marker to write into a lane's `receipts` for each of
-    /// `actions.receiptReads`.
+    /// The marker to write into a lane's `receipts` for each of `actions.receiptReads`.
     package var takeoverMarker: TakeoverMarker { TakeoverMarker(owner: lanes.owner) }
 
     /// Handles the storage of the marker that we wrote for a read of `receipts`. The read ends at the marker.
@@ -137,13 +137,14 @@ package struct DeliveryPlan {
         begin(lanes.receiptsWereRead(lane: number, until: until, at: time.now, into: &actions))
     }
 
-    /// Gives up the lanes at the group's request. Pushes in flight finish, and the next owner takes the rest.
+    /// Gives up all lanes at the group's request. Pushes that have not left are withdrawn, the others finish, and the
+    /// next owner takes the rest.
     package mutating func revoked(by deadline: Instant, at time: CurrentTime) {
         self.time = time
         for lane in lanes.beginRelease(by: deadline) { leaveSheetsToNextOwner(of: lane) }
     }
 
-    /// Handles lanes that already belong to another process.
+    /// Handles the loss of all lanes, because they already belong to other processes.
     package mutating func lost(at time: CurrentTime) {
         self.time = time
         for lane in lanes.lost(at: time.now) { leaveSheetsToNextOwner(of: lane) }
@@ -179,7 +180,7 @@ package struct DeliveryPlan {
 
     // MARK: Versions
 
-    /// Handles a record of `superseded`.
+    /// Handles a record of the topic `superseded`, in which the planner names the newest versions of a group.
     package mutating func superseded(_ record: SupersededVersions, at time: CurrentTime) {
         self.time = time
         if let group = versions.merge(record) { dropStaleSheets(of: group) }
@@ -199,35 +200,35 @@ extension DeliveryPlan {
 
     // MARK: For the loop
 
-    package var lanesInHand: Int { lanes.count }
+    package var laneCount: Int { lanes.count }
     /// The end of the lease, by which pushes must have left.
     package var leasedUntil: Instant { lanes.lease.until }
 
     // MARK: For tests
 
-    package var subjectsHeld: Int { claims.subjectsHeld }
+    package var heldSubjectCount: Int { claims.heldSubjectCount }
     /// Number of permits and waiting starts of all apps.
     package var reservationCountOfApps: Int { queues.apps.reduce(0) { $0 + $1.reservationCount } }
 
     // MARK: For metrics and readiness
 
-    /// Number of pushes without a stored outcome.
-    package var permitsTaken: Int { claims.permits.taken }
+    /// Number of taken permits: of pushes without a stored outcome, and of starts that wait for their intent or to leave.
+    package var takenPermitCount: Int { claims.permits.taken }
     /// Memory of the sheets in hand.
     package var byteCountInHand: Int { sheets.memory.byteCount }
-    package var sheetsInHand: Int { sheets.count }
+    package var sheetCount: Int { sheets.count }
     /// Acceptance time of the oldest send that is in hand or waits in a tier, in milliseconds since 1970.
     package var oldestAcceptedAt: Int64? {
         [sheets.oldestAcceptedAt, lanes.oldestAcceptedAtInTiers].compactMap { $0 }.min()
     }
     /// Number of remembered tokens that APNs refused the last time.
-    package var suspectTokens: Int { suspects.count }
+    package var suspectTokenCount: Int { suspects.count }
     /// Reasons why pushes do not flow, as text.
     package var readinessProblems: [String] {
         var problems: [String] = []
         if !versions.isComplete { problems.append("superseded is being read") }
-        let laneCount = lanes.lanesThatMayNotPush
-        if laneCount > 0 { problems.append("receipts of \(laneCount) lanes are being read") }
+        let takeoverCount = lanes.takeoverCount
+        if takeoverCount > 0 { problems.append("\(takeoverCount) lanes are being taken over") }
         return problems
     }
 }

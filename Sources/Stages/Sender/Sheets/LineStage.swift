@@ -54,7 +54,7 @@ extension LineStage {
     func after(_ event: LineEvent) -> LineStage? {
         switch (self, event) {
         case (.unsent, .requeued), (.storingIntent, .requeued), (.blocked, .requeued),
-            (.backingOff, .requeued), (.pushing, .requeued):
+            (.backingOff, .requeued):
             .requeued
         case (.unsent, .intentOrdered), (.requeued, .intentOrdered): .storingIntent
         case (.unsent, .subjectIsBusy), (.requeued, .subjectIsBusy), (.backingOff, .subjectIsBusy): .blocked

@@ -3,7 +3,7 @@ package import Lifecycle
 /// The time of the cluster, as far as this process can know it.
 ///
 /// It has three sources: the stamps that brokers write on records, the clock of this machine, and the steady clock,
-/// which never jumps. No source alone moves the time forward by more than a step at once:
+/// which never jumps. No source alone moves the time forward by more than `agreementMilliseconds` at once:
 ///
 /// - A stamp can be older than the time, because its record waited. The highest stamps of the last one to two minutes
 ///   therefore tell the time.
@@ -13,6 +13,13 @@ package import Lifecycle
 ///
 /// A difference has lasted after `confirmationMilliseconds`, usually a minute. Stamps and the machine's clock agree if
 /// they differ by at most `agreementMilliseconds`.
+///
+/// So two situations are watched until it is known which source is right:
+///
+/// - A stamp is ahead of the known time and of the machine's clock (`stampsAheadOfKnown`).
+/// - The known time itself is ahead of the machine's clock (`lead`). If it is so from the first stamp on, no third time
+///   decides between the two sources. Then the machine's clock counts until the stamps have stayed ahead for long
+///   enough, which proves them.
 ///
 /// All times are kept as offsets: the time minus the steady clock, in milliseconds. A clock that runs evenly has a
 /// constant offset.
@@ -28,7 +35,7 @@ package import Lifecycle
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {
     /// The highest stamp of a window counts for this window and for the next one. In a silence it counts until a
-    /// current stamp comes.
+    /// current stamp comes, or until stamps of records that waited have come for longer than a window.
     package static let windowMilliseconds = 60_000
     /// Times that differ by at most this much agree. A larger difference is a step of a clock, or a lead over another.
     package static let agreementMilliseconds: Int64 = 5000
@@ -36,11 +43,11 @@ package struct ClusterClock: Sendable {
     package static let settleMilliseconds = 60_000
     /// The usual time for which a step or a lead must last until it is believed.
     package static let confirmationMilliseconds = 60_000
-    /// The machine's clock is believed if it is ahead of the stamps by at most this time. Being behind them is never
-    /// tolerated.
+    /// The machine's clock is believed if it is ahead of the stamps by at most this time. If it is behind them, it is
+    /// believed only within `agreementMilliseconds`.
     package static let toleranceMilliseconds: Int64 = 300_000
     /// The stamps that are safe in additions, in milliseconds since 1970. Others are ignored.
-    package static let validStamps: ClosedRange<Int64> = 1...1 << 53
+    package static let validStamps: ClosedRange<Int64> = 1...(1 << 53)
 
     /// The time from which the sources are watched.
     let startedAt: Instant
@@ -68,7 +75,7 @@ package struct ClusterClock: Sendable {
     // MARK: The machine's clock
 
     /// The machine's clock. Nil before its first observation. While a step of it is not believed, stamps are compared
-    /// with the lower of the times before and after the step.
+    /// with the lower of the times before and after the step (`MachineClock.lowerOffset`).
     private(set) var machineClock: MachineClock?
 
     /// - Parameters:
@@ -112,7 +119,7 @@ package struct ClusterClock: Sendable {
         let offset = stamp - now.milliseconds
         // A stamp above the bound shows that a broker's clock was set forward, so the bound is no longer valid.
         if let offsetUpperBound, offset > offsetUpperBound { self.offsetUpperBound = nil }
-        guard believes(offset: offset, at: now) else { return }
+        guard judge(offset: offset, at: now) else { return }
         beginWindowIfDue(for: offset, at: now)
         recentOffset = max(recentOffset ?? offset, offset)
     }
@@ -120,7 +127,8 @@ package struct ClusterClock: Sendable {
     /// Notes the stamp of a record that was written at most `age` milliseconds ago.
     package mutating func observe(stamp: Int64, writtenWithin age: Int64, at now: Instant) {
         guard Self.validStamps.contains(stamp) else { return }
-        // This record tells the bound anew, so its stamp is not compared with the old one.
+        // This record tells the bound anew, so its stamp is not compared with the old one. If the stamp is ahead and not
+        // believed, the bound is too high, and then it only limits less.
         offsetUpperBound = nil
         observe(stamp: stamp, at: now)
         offsetUpperBound = stamp - now.milliseconds + age
@@ -146,19 +154,20 @@ package struct ClusterClock: Sendable {
     }
 
     /// Decides whether a stamp counts, and notes whether it confirms or contradicts the other stamps.
-    private mutating func believes(offset: Int64, at now: Instant) -> Bool {
+    private mutating func judge(offset: Int64, at now: Instant) -> Bool {
         guard let knownOffset else {
             noteFirst(offset: offset, at: now)
             return true
         }
         let relation = relationToMachine(of: offset)
         let isAheadOfKnown = offset > knownOffset + Self.agreementMilliseconds
-        if isAheadOfKnown, relation == .ahead { return believesAheadOfBoth(offset: offset, at: now) }
+        if isAheadOfKnown, relation == .ahead { return judgeAheadOfBoth(offset: offset, at: now) }
         // A current stamp contradicts stamps that are ahead of the known time. An older one proves nothing.
         let isCurrent = offset >= knownOffset - Self.agreementMilliseconds
         if isCurrent { stampsAheadOfKnown = nil }
         switch relation {
         case .ahead:
+            // The known time leads the machine's clock, and a current stamp confirms it.
             if isCurrent {
                 lead.noteStampAhead(
                     offset: offset, at: now, provenAfterMilliseconds: confirmationMilliseconds)
@@ -172,14 +181,15 @@ package struct ClusterClock: Sendable {
         return true
     }
 
-    /// The first stamp counts in any case.
+    /// Notes the first stamp, which counts in any case. If it is ahead of the machine's clock, one source stands against
+    /// the other.
     private mutating func noteFirst(offset: Int64, at now: Instant) {
         guard machineClock != nil, relationToMachine(of: offset) == .ahead else { return }
         lead = .watchedFromStart(AheadStamps(offset: offset, at: now))
     }
 
     /// Returns whether stamps that are ahead of both sources have lasted. Then all others are forgotten.
-    private mutating func believesAheadOfBoth(offset: Int64, at now: Instant) -> Bool {
+    private mutating func judgeAheadOfBoth(offset: Int64, at now: Instant) -> Bool {
         var stamps = stampsAheadOfKnown ?? AheadStamps(offset: offset, at: now)
         let haveLasted = stamps.add(
             offset: offset, at: now, lastingMilliseconds: confirmationMilliseconds)

@@ -7,7 +7,8 @@ package import Topics
 /// and whether its records are served. Pinned to the loop's thread.
 ///
 /// A new assignment and every failure are handled in one way: the loop starts over. It reads again from the committed
-/// offsets, after it has read the state that the records need, such as a view, to its end (`StartOverState`):
+/// offsets, after it has read the state that the records need, such as a view, to its end (`StartOverState`). A partition
+/// counts as assigned as soon as the group offers it. The consumer accepts the offer in the first step.
 ///
 ///     due ──► offsetsRequested ──► done
 ///      ▲              │              │
@@ -15,7 +16,7 @@ package import Topics
 ///
 /// No call waits for the answer to a query: it comes as an event. `+StartOver` has these steps, and `+Reading` serves
 /// the partitions afterwards. `+Gaps` handles offsets that are out of range, and `+Ends` commits ends.
-/// `GroupMember+SetAside.swift` handles partitions whose results cannot be written.
+/// `+SetAside` handles partitions whose results cannot be written.
 package final class GroupMember<Part: AssignedPartition> {
     /// The progress of a start-over.
     enum StartOverState {
@@ -47,6 +48,7 @@ package final class GroupMember<Part: AssignedPartition> {
     /// Set before the first event.
     package weak var owner: (any GroupMemberOwner)?
 
+    /// Whether the loop has joined the group, for `readinessProblems`.
     private var membership = Membership.joining
     /// The numbers of the newest offer.
     private var offeredNumbers = OfferedNumbers(of: [])
@@ -74,7 +76,9 @@ package final class GroupMember<Part: AssignedPartition> {
     var firstOffsets: [TopicPartition: Int64] = [:]
     /// The partitions that wait for their first offset.
     var awaitedFirstOffsets = AwaitedWatermarks()
+    /// Ends of partitions that were reached and are not committed.
     var uncommittedEnds: UncommittedEnds
+    /// Partitions whose offset was out of range, and where reading is to continue.
     var openGaps = OpenGaps()
 
     // MARK: Waiting work
@@ -127,10 +131,11 @@ package final class GroupMember<Part: AssignedPartition> {
         if case .done = startOverState { false } else { true }
     }
 
+    /// Whether a partition waits for the state that its records need.
     package var isRestoring: Bool { assignedPartitions.values.contains { $0.state == .restoring } }
 
-    /// Whether records of the partition may be decided. Records of
-    /// other partitions are read again when these are served.
+    /// Whether records of the partition may be decided. Records of other partitions are read again when these are
+    /// served.
     package func isServing(_ partition: Int32) -> Bool { assignedPartitions[partition]?.isServing == true }
 
     /// The reasons why records wait, for operators.

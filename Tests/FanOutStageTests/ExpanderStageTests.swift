@@ -184,7 +184,7 @@ import Topics
         expanderBed.writeToken(of: "single", entry: .update(activity: "a"), group: "single")
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path) {
-            $0.overlayRowsMax = 1000
+            $0.overlayRowsMax = 2000
             $0.pageRowsMax = 500
         }
         func sendToOnePhone(_ number: Int64) async throws {

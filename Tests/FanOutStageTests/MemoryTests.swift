@@ -91,11 +91,11 @@ import Topics
         // The formula of the page, applied to other settings. Each overlay has at most 24 MiB of rows.
         var settings = FanOutSettings()
         (settings.overlayRowsMax, settings.batchSendsMax) = (7000, 300)
-        let formula = (520 << 20) + 768 * 7000 + (8 << 10) * 300 + (12 << 20) * 3
+        let formula = (496 << 20) + 512 * 7000 + (8 << 10) * 300 + (12 << 20) * 3
         #expect(settings.anonymousBytesMax(lanes: 3) == formula)
         #expect(
             page.contains(
-                "520 MiB + 768 B × fan-out.overlay-rows + 8 KiB × fan-out.batch-sends + 12 MiB × lanes of the process"
+                "496 MiB + 512 B × fan-out.overlay-rows + 8 KiB × fan-out.batch-sends + 12 MiB × lanes of the process"
             ))
     }
 }

@@ -16,10 +16,9 @@ extension FanOutSettings {
     /// The most anonymous memory of a process (`RssAnon`) that runs only this stage and has this many lanes. The files
     /// of the views and of the registry are mapped and do not count.
     ///
-    /// Planner and expander have an overlay each. The expander's can have twice the limits, because single recipients
-    /// go on while it is full.
+    /// Planner and expander have an overlay each.
     package func anonymousBytesMax(lanes: Int) -> Int {
-        Self.fixedBytes + 3 * (overlayBytesMax + Self.overlayRowBytes * overlayRowsMax)
+        Self.fixedBytes + 2 * (overlayBytesMax + Self.overlayRowBytes * overlayRowsMax)
             + Self.batchSendBytes * batchSendsMax + Self.laneBytes * lanes
     }
 }

@@ -11,9 +11,10 @@ package struct FanOutSettings: OperatorSettings {
     package var batchBytesMax = 8 << 20
     /// The number of failed transactions with only one send after which that send becomes a dead letter.
     package var loneSendTriesMax = 20
-    /// The most groups that are committed and not yet read back. Above it the planner stops reading sends.
+    /// The most rows of a loop that are committed and not yet read back. Above it the planner stops reading sends, and the
+    /// expander stops expanding. Above half of it, walks wait.
     package var overlayRowsMax = 100_000
-    /// The most bytes of these groups. Above it the planner stops reading sends.
+    /// The most bytes of these rows, with the same behavior.
     package var overlayBytesMax = 24 << 20
     /// The most groups of an app, in all partitions, that phones have named and no send has used. Beyond it,
     /// subscriptions to further groups are not stored, and the sends to unknown groups of the app go to all lanes.
@@ -50,7 +51,8 @@ package struct FanOutSettings: OperatorSettings {
             "the most sends that one transaction of the planner takes")
         declare(
             "fan-out.overlay-rows", sets: \.overlayRowsMax, in: 1000...10_000_000,
-            "the most groups that are committed and not yet read back; beyond it, reading sends pauses")
+            "the most rows of each loop that are committed and not yet read back; beyond it, sends wait, and beyond half of it, walks"
+        )
         declare(
             "fan-out.subscribed-groups", sets: \.subscribedGroupsMax, in: 1000...1_000_000_000,
             "the most groups of an app that only phones have named; beyond it, sends to further groups go to all lanes"

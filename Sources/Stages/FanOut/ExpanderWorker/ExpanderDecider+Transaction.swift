@@ -111,9 +111,10 @@ extension ExpanderDecider {
     /// other transaction is for the walks.
     func runTransaction() throws {
         let serving = assignedLanes.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
-        let arrivals = isOverlayFullForArrivals ? [] : serving.filter { isWaiting(.arrivals, in: $0) }
+        let arrivals = isOverlayFull(for: .arrivals) ? [] : serving.filter { isWaiting(.arrivals, in: $0) }
         let others =
-            isOverlayFull ? [] : serving.filter { isWaiting(.walks, in: $0) || hasRegistryChanges(in: $0) }
+            isOverlayFull(for: .walks)
+            ? [] : serving.filter { isWaiting(.walks, in: $0) || hasRegistryChanges(in: $0) }
         let began = stage.time.now()
         hasJustTakenArrivals = !arrivals.isEmpty && (others.isEmpty || !hasJustTakenArrivals)
         let topic: ExpanderInputTopic = hasJustTakenArrivals ? .arrivals : .walks
@@ -146,7 +147,7 @@ extension ExpanderDecider {
         return lanes.filter { chosen.contains($0.partition) }
     }
 
-    private func isWaiting(_ topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
+    func isWaiting(_ topic: ExpanderInputTopic, in lane: AssignedLane) -> Bool {
         lane.isServing && !lane[topic].isEmpty
     }
 

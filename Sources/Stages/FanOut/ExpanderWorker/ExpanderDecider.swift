@@ -122,14 +122,12 @@ final class ExpanderDecider: StageDecider {
     var diskFull: DiskFullState? { registry.diskFull }
     var canDecide: Bool { stage.canDecide && registry.diskFull == nil }
 
-    /// Whether the overlay is full. Then walks wait until the views have caught up. Arrivals continue up to twice the
-    /// limits, because their pages are small.
-    var isOverlayFull: Bool { isOverlayFull(withLimitsTimes: 1) }
-    var isOverlayFullForArrivals: Bool { isOverlayFull(withLimitsTimes: 2) }
-
-    private func isOverlayFull(withLimitsTimes factor: Int) -> Bool {
-        scopeViews.overlayRowCount > factor * settings.overlayRowsMax
-            || scopeViews.overlayByteCount > factor * settings.overlayBytesMax
+    /// Whether the overlay has no space for requests of a topic, until the views have caught up. Walks leave half of it to
+    /// arrivals, whose pages are small.
+    func isOverlayFull(for topic: ExpanderInputTopic) -> Bool {
+        let parts = topic == .walks ? 2 : 1
+        return scopeViews.overlayRowCount > settings.overlayRowsMax / parts
+            || scopeViews.overlayByteCount > settings.overlayBytesMax / parts
     }
 
     // MARK: Membership
@@ -211,7 +209,7 @@ final class ExpanderDecider: StageDecider {
 
     private func nextWakeup(at now: Instant) -> Wakeup {
         if registry.hasMore || hasWork || nextLaneToSubscribe != nil { return Wakeup(at: now) }
-        if isOverlayFull {
+        if isOverlayFull(for: .walks) {
             return Wakeup(
                 at: now.advanced(byMilliseconds: Self.overlayFullMilliseconds), or: [.records, .views])
         }
@@ -227,11 +225,8 @@ final class ExpanderDecider: StageDecider {
     /// Whether requests wait that a transaction can take now.
     private var hasWork: Bool {
         canDecide
-            && assignedLanes.contains { lane in
-                lane.isServing
-                    && (isOverlayFull
-                        ? !isOverlayFullForArrivals && !lane[.arrivals].isEmpty
-                        : lane.queues.contains { !$0.isEmpty })
+            && ExpanderInputTopic.allCases.contains { topic in
+                !isOverlayFull(for: topic) && assignedLanes.contains { isWaiting(topic, in: $0) }
             }
     }
 

@@ -36,32 +36,32 @@ import Testing
         #expect(pusher.openPushesMax <= 2_000)
     }
 
-    @Test func `an unsent push can be withdrawn, and a sent push cannot`() async throws {
+    @Test func `unsent pushes are withdrawn, and sent pushes are not`() async throws {
         let server = try ScriptedServer { connection, request in
             connection.after(milliseconds: 200) { connection.accept(request) }
         }
         let pusher = try Pusher(server)
-        let wasTaken = pusher.onLoop { client in
-            guard let template = try? Pusher.template(client) else { return false }
-            let token = Pusher.token(1)
-            let handle = try? client.push(
-                template, token: token.span, id: PushID(high: 0, low: 1), tag: 1,
-                deadlines: PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
-            return handle.map { client.withdraw($0) && !client.withdraw($0) } ?? false
+        @Sendable func push(_ number: UInt64, by client: APNsClient) -> Bool {
+            let token = Pusher.token(number)
+            let deadline = client.loop.now.advanced(byMilliseconds: 60_000)
+            do {
+                try client.push(
+                    Pusher.template(client), token: token.span, id: PushID(high: 0, low: number), tag: number,
+                    deadlines: PushDeadlines(deadline: deadline))
+                return true
+            } catch {
+                return false
+            }
         }
-        #expect(wasTaken)
+        let isFirstTaken = pusher.onLoop { client in
+            defer { client.withdrawAll(of: Pusher.profile) }
+            return push(1, by: client)
+        }
+        #expect(isFirstTaken)
         #expect(try await pusher.outcome(of: 1).end == .withdrawn)
-        let handle = TracedLock<PushHandle?>(nil)
-        pusher.onLoop { client in
-            guard let template = try? Pusher.template(client) else { return }
-            let token = Pusher.token(2)
-            let new = try? client.push(
-                template, token: token.span, id: PushID(high: 0, low: 2), tag: 2,
-                deadlines: PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000)))
-            handle.withLock { $0 = new }
-        }
+        #expect(pusher.onLoop { client in push(2, by: client) })
         try await eventually("the push at the server") { server.read { $0.requests } == 1 }
-        #expect(pusher.onLoop { client in handle.withLock { $0 }.map { client.withdraw($0) } } == false)
+        pusher.onLoop { client in client.withdrawAll(of: Pusher.profile) }
         #expect(try await pusher.outcome(of: 2).end == .answered)
         #expect(server.read { $0.accepted.keys.sorted() } == [2])
     }

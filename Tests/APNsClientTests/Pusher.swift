@@ -96,10 +96,14 @@ final class Pusher: Sendable {
                 recorder.waiting.append {
                     let token = Pusher.token(tag)
                     let deadline = client.loop.now.advanced(byMilliseconds: deadlineMilliseconds)
-                    let handle = try? client.push(
-                        template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
-                        deadlines: PushDeadlines(deadline: deadline), isSuspect: isSuspect)
-                    return handle != nil
+                    do {
+                        try client.push(
+                            template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
+                            deadlines: PushDeadlines(deadline: deadline), isSuspect: isSuspect)
+                        return true
+                    } catch {
+                        return false
+                    }
                 }
             }
             recorder.sendWaiting()

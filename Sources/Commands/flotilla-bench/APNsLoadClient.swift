@@ -87,11 +87,14 @@ final class APNsLoadClient: PushReceiver {
         while pushedCount < pushCountMax, capacity > 0 {
             capacity -= 1
             let start = pushedCount % PushLoad.tokenCount * Self.tokenBytes
-            let handle = try? client.push(
-                template, token: tokens.span.extracting(start..<start + Self.tokenBytes),
-                id: PushID(high: 0x4D3F_8A11_22C3_4E5F, low: UInt64(pushedCount)), tag: UInt64(pushedCount),
-                deadlines: PushDeadlines(deadline: deadline))
-            guard handle != nil else { return }
+            do {
+                try client.push(
+                    template, token: tokens.span.extracting(start..<start + Self.tokenBytes),
+                    id: PushID(high: 0x4D3F_8A11_22C3_4E5F, low: UInt64(pushedCount)),
+                    tag: UInt64(pushedCount), deadlines: PushDeadlines(deadline: deadline))
+            } catch {
+                return
+            }
             pushedCount += 1
         }
     }

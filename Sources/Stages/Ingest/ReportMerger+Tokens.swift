@@ -19,7 +19,7 @@ extension ReportMerger {
         guard
             let token = try newestToken(
                 from: report, after: oldToken, under: entry, into: &context,
-                interval: WriteInterval.heartbeatMilliseconds)
+                writeInterval: WriteInterval.heartbeatMilliseconds)
         else { return }
         let before = context.installation.startTokens[index]
         let wasUsable = context.installation.isUsable(before)
@@ -31,6 +31,8 @@ extension ReportMerger {
         {
             context.markChanged()
         }
+        // The installation claims a token that is new for it or usable again. It repeats its claim now and then, because
+        // claims may arrive in another order than the reports (`TokenOwner`).
         let mustClaim =
             oldToken?.hash != token.hash || !wasUsable
             || WriteInterval.isBoundaryCrossed(
@@ -48,8 +50,8 @@ extension ReportMerger {
     /// Merges the token that updates one activity. It also shows that the activity runs.
     func mergeUpdateToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let id = report.activity else { throw RejectedReport.missing(field: "activityId") }
-        try mergeSignOfLife(from: report, into: &context)
-        let index = context.installation.findOrAddActivity(id: id)
+        // It also notes that the row of the activity is affected.
+        let index = try mergeSignOfLife(from: report, into: &context)
         if let channel = report.channel {
             let effect = context.installation.activities[index].channel.merge(
                 channel, at: context.time)
@@ -60,7 +62,7 @@ extension ReportMerger {
         guard
             let token = try newestToken(
                 from: report, after: oldToken, under: entry, into: &context,
-                interval: writeInterval.updateTokenMilliseconds)
+                writeInterval: writeInterval.updateTokenMilliseconds)
         else { return }
         context.installation.activities[index].token = token
         if let oldToken, context.installation.isUsable(oldToken) != context.installation.isUsable(token) {
@@ -77,12 +79,13 @@ extension ReportMerger {
     ///
     /// - Parameters:
     ///   - entry: the registry entry for which the token is sealed.
-    ///   - interval: the write interval of a repeated token, in milliseconds.
+    ///   - milliseconds: the interval in which a repeated token is written once (`WriteInterval`).
     private func newestToken(
         from report: Report, after old: Installation.Token?, under entry: RegistryKey.Entry,
-        into context: inout MergeContext, interval: Int64
+        into context: inout MergeContext, writeInterval milliseconds: Int64
     ) throws(RejectedReport) -> Installation.Token? {
         guard let environment = report.environment else { throw RejectedReport.missing(field: "environment") }
+        // An older report with a damaged token is rejected too, so the token is opened first.
         let pushToken = try openToken(of: report)
         let time = context.time
         if let old, time < old.at { return nil }
@@ -94,9 +97,10 @@ extension ReportMerger {
             if isSameToken { token.isUnproven = old.isUnproven }
             let oldStaysValid = time == old.at && (isSameToken || !token.outranks(old))
             if oldStaysValid { return nil }
+            // The sealed text of a refused, expired or taken-over token was removed. Then the token is sealed anew below.
             if isSameToken, let stored = old.sealed {
                 token.sealed = stored
-                let isDue = context.noteEffect(.repeated, since: old.at, interval: interval)
+                let isDue = context.noteEffect(.repeated, since: old.at, interval: milliseconds)
                 // This is how keys rotate: a token that must be written anyway is sealed with the newest key.
                 if isDue, !tokenSeal.isCurrent(stored) {
                     token.sealed = sealed(pushToken, of: report, under: entry)

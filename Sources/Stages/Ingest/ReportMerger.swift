@@ -34,7 +34,7 @@ package final class ReportMerger {
     /// The result of one report.
     package enum Outcome: Sendable {
         case rejected(RejectedReport)
-        /// The report was identical to the known state, or older.
+        /// The report added nothing, not even a later time.
         case unchanged
         case merged(MergedInstallation)
     }
@@ -87,13 +87,22 @@ package final class ReportMerger {
 
     /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
+        switch report.kind {
         // These two come from the sender, which names the token by its hash. So they have their own rules about
         // erasures.
-        if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
-        if report.kind == .provenToken { return try mergeTokenProof(from: report, into: &context) }
-        // A complete claim changes the row of its token and comes to `TokenOwner`.
-        if report.kind == .tokenOwner { throw RejectedReport.missing(field: "tokenHash") }
-        if report.kind == .tokenTakenOver { return try mergeTakenOverToken(from: report, into: &context) }
+        case .deadToken: try mergeTokenRefusal(from: report, into: &context)
+        case .provenToken: try mergeTokenProof(from: report, into: &context)
+        // A complete claim never comes here, because `TokenOwner` decides about it. This one has no token hash.
+        case .tokenOwner: throw RejectedReport.missing(field: "tokenHash")
+        case .tokenTakenOver: try mergeTakenOverToken(from: report, into: &context)
+        case .startToken, .updateToken, .state, .unregister, .reconcile, .heartbeat, .tap, .profile, .erase:
+            try mergeReportOfPhone(report, into: &context)
+        }
+    }
+
+    /// Merges a report of a phone, or of a backend for a user.
+    private func mergeReportOfPhone(_ report: Report, into context: inout MergeContext) throws(RejectedReport)
+    {
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
             return mergeReportOlderThanErasure(from: report, into: &context)
         }
@@ -112,12 +121,13 @@ package final class ReportMerger {
         case .reconcile: try mergeRunningActivities(from: report, into: &context)
         case .heartbeat: if report.activity != nil { try mergeSignOfLife(from: report, into: &context) }
         case .tap: try mergeTap(from: report, into: &context)
+        // The fields of a profile are merged above, and `mergeFields` handles the other kinds.
         case .profile, .erase, .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: break
         }
     }
 
     /// Completes a merge after all fields: applies a move and the passage of time, and makes the changes and events. If
-    /// only times have changed, the rows stay as they are until the next write.
+    /// only times have changed, and none of them is due for a write, the rows stay as they are.
     private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {
@@ -139,7 +149,8 @@ package final class ReportMerger {
 
     // MARK: Erasure
 
-    /// Erases users from an installation. Returns nil if nothing changes.
+    /// Erases users from an installation. Returns nil if nothing changes. An installation that is empty then stays until
+    /// its next sweep.
     ///
     /// - Parameter now: milliseconds since 1970.
     package func erase(_ erasures: ErasedUsers, from installation: Installation, now: Int64)

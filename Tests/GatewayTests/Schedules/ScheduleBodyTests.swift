@@ -267,6 +267,27 @@ struct ScheduleBodyTests {
         }
     }
 
+    @Test func `a dry run for later has its own ids and no audit record`() throws {
+        func decide(_ changes: [String: String?]) throws -> (schedule: Schedule, recordCount: Int) {
+            let body = updateBody(changes.merging(["when": #"{"offset":60}"#]) { _, when in when })
+            let context = fixture.context(body, headers: ["Idempotency-Key": "k"])
+            let decision = try JudgedSends.own.decide(in: context)
+            guard case .schedule(let schedule) = try command(of: decision).action,
+                case .askStage(let question) = decision
+            else { throw JudgedSends.NotStored() }
+            return (schedule, question.records(replyTo: nil).count)
+        }
+        let real = try decide([:])
+        let dry = try decide(["dryRun": "true"])
+        #expect(dry.schedule.send.isDryRun && !real.schedule.send.isDryRun)
+        #expect(real.recordCount == 2, "the command and its audit record")
+        #expect(dry.recordCount == 1, "the command alone")
+        #expect(dry.schedule.send.id != real.schedule.send.id && dry.schedule.id != real.schedule.id)
+        // The scheduler compares requests with one key, and would refuse the other one as a conflict.
+        #expect(dry.schedule.idempotency?.key != real.schedule.idempotency?.key)
+        #expect(try decide(["dryRun": "true"]).schedule == dry.schedule, "a repeated dry run is one request")
+    }
+
     @Test func `a cancel and a list name the owner of the timers, and a phone's key only its user`() throws {
         func cancel(_ query: [(name: String, value: String)], as role: APIKey.Role = .send) throws
             -> ScheduleCommand

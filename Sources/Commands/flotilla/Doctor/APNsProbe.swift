@@ -102,7 +102,7 @@ struct APNsProbe {
                             topic: profile.bundleID + ".push-type.liveactivity", priority: .powerSaving,
                             expiration: 0),
                         body: Array(#"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#.utf8))
-                    _ = try client.push(
+                    try client.push(
                         template, token: APNsProbe.tokenOfNoPhone.span,
                         id: PushID(high: 0, low: UInt64(index + 1)),
                         tag: UInt64(index), deadlines: PushDeadlines(deadline: deadline))

@@ -87,32 +87,24 @@ package final class APNsClient: IterationHook {
     ///   - token: the bytes of the push token; empty for a broadcast.
     ///   - tag: a number of the caller, which the outcome contains.
     ///   - isSuspect: whether APNs probably refuses the token.
-    @discardableResult
     package func push(
         _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadlines: PushDeadlines,
         isSuspect: Bool = false
-    ) throws(PushRefusal) -> PushHandle {
+    ) throws(PushRefusal) {
         precondition(token.count <= PushToken.bytesMax, "the token is too long")
         precondition(template.pool.client === self, "a template of another client")
         guard !isStopped else { throw .stopped }
-        let handle = unsafe template.unmanagedPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
+        let result = unsafe template.unmanagedPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
             do throws(PushRefusal) {
-                let ticket = try pool.push(template, token: token, id: id, tag: tag, deadlines: deadlines)
-                return Result<PushHandle, PushRefusal>.success(PushHandle(pool: pool.number, ticket: ticket))
+                try pool.push(template, token: token, id: id, tag: tag, deadlines: deadlines)
+                return Result<Void, PushRefusal>.success(())
             } catch {
                 return .failure(error)
             }
         }
-        if case .success = handle {
-            openPushes += 1
-            scheduleIterationEnd()
-        }
-        return try handle.get()
-    }
-
-    /// Withdraws a push that was not fully sent. Its outcome is `withdrawn`. Returns false if it is too late.
-    package func withdraw(_ handle: PushHandle) -> Bool {
-        pools[handle.pool]?.withdraw(handle.ticket) ?? false
+        try result.get()
+        openPushes += 1
+        scheduleIterationEnd()
     }
 
     /// Withdraws every push of an app that was not fully sent. Each ends as `withdrawn`. Sent pushes
@@ -132,7 +124,7 @@ package final class APNsClient: IterationHook {
         openPushes += 1
         let id = PushID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
         do {
-            _ = try template.pool(isSuspect: false).push(
+            try template.pool(isSuspect: false).push(
                 template, token: Span(), id: id, tag: 0, deadlines: deadlines, completion: completion)
         } catch {
             openPushes -= 1
@@ -156,8 +148,7 @@ package final class APNsClient: IterationHook {
             case .channels: (provider.settings.pool.forChannels, provider.settings.channelAnswerBytesMax)
             }
         let pool = ConnectionPool(
-            key: key, number: pools.nextNumber(), settings: poolSettings, answerBytesMax: answerBytesMax,
-            client: self)
+            key: key, settings: poolSettings, answerBytesMax: answerBytesMax, client: self)
         if !isStopped {
             pools.add(pool)
             tickSoon(pool)

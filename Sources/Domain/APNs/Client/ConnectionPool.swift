@@ -20,8 +20,6 @@ final class ConnectionPool {
     }
 
     let key: Key
-    /// Number of the pool, unique in the client's lifetime.
-    let number: Int32
     /// Number of the pool in the connect budget, unique in the process.
     private let requesterID: UInt64
     let client: APNsClient
@@ -43,7 +41,8 @@ final class ConnectionPool {
     var tickAt: Instant
     /// Time at which a template was last made for the pool.
     var lastTemplateAt: Instant
-    /// Whether the client's directory contains the pool.
+    /// Whether the client's `PoolDirectory` has the pool. A template that still refers to an expired pool looks up the
+    /// new one.
     var isListed = false
 
     private let pathBuffer = PushPathBuffer()
@@ -55,9 +54,8 @@ final class ConnectionPool {
     /// provider token and the connection once for all its pushes.
     private static let unflushedPushesMax = 32
 
-    init(key: Key, number: Int32, settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
+    init(key: Key, settings: PoolSettings, answerBytesMax: Int, client: APNsClient) {
         self.key = key
-        self.number = number
         self.client = client
         self.answerBytesMax = answerBytesMax
         requesterID = client.provider.nextRequesterID()
@@ -78,7 +76,7 @@ final class ConnectionPool {
     func push(
         _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadlines: PushDeadlines,
         completion: ((PushOutcome, PushDetails?) -> Void)? = nil
-    ) throws(PushRefusal) -> PoolTicket {
+    ) throws(PushRefusal) {
         if bearer == nil { refreshBearer() }
         guard bearer != nil else { throw .noProviderKey }
         let now = now
@@ -89,25 +87,8 @@ final class ConnectionPool {
             with: template, id: id, tag: tag, within: deadlines, at: now, then: completion)
         requestFlush()
         unflushedPushes += 1
+        // A small pool has to flush before its queue is full.
         if unflushedPushes >= min(ConnectionPool.unflushedPushesMax, settings.waitingMax) { flush() }
-        return ticket
-    }
-
-    /// Withdraws a push that was not fully sent. Returns false if it is too late.
-    func withdraw(_ ticket: PoolTicket) -> Bool {
-        guard stateMachine.isCurrent(ticket) else { return false }
-        let slot = Int(ticket.index)
-        if stateMachine.withdraw(ticket) {
-            client.reportEnded(in: self, slot: slot, end: .withdrawn)
-            return true
-        }
-        guard let request = unsafe pushes[slot].pointee.request,
-            let connection = connections.first(where: { $0.number == stateMachine.connection(of: ticket) }),
-            connection.session.withdraw(request)
-        else { return false }
-        handleOutcomes(of: connection)
-        connection.scheduleSend()
-        return true
     }
 
     /// Withdraws all pushes that were not fully sent.
@@ -146,7 +127,7 @@ final class ConnectionPool {
         var next = stateMachine.nextSend(at: now)
         while let first = next {
             guard let connection = connection(numbered: first.connection) else {
-                preconditionFailure("the pool chose a connection that does not exist")
+                preconditionFailure("the state machine chose a connection that does not exist")
             }
             connection.scheduleSend()
             next = sendConsecutive(from: first, over: connection, by: bearer)
@@ -155,25 +136,43 @@ final class ConnectionPool {
         if stateMachine.hasQueuedRequests { client.requestGrowth(of: self) }
     }
 
-    /// Sends consecutive requests over one connection. Neighbors nearly always have the same template, so its
-    /// parts are looked up once. Returns the first request that uses another connection.
+    /// Sends consecutive requests over one connection. Returns the first request that uses another connection; nil if no
+    /// more requests can be sent now.
     private func sendConsecutive(
         from first: PoolStateMachine.Assignment, over connection: PushConnection, by bearer: BearerToken
     ) -> PoolStateMachine.Assignment? {
-        let now = now
-        var next = first
-        while let template = unsafe pushes[Int(next.ticket.index)].pointee.template {
-            let (request, body) = (template.request(with: bearer), template.body)
-            repeat {
-                if !send(next.ticket, of: template, as: request, body: body, over: connection, by: bearer) {
-                    stateMachine.requeueUnsent(next.ticket)
-                }
-                guard let following = stateMachine.nextSend(at: now) else { return nil }
-                guard following.connection == connection.number else { return following }
-                next = following
-            } while unsafe pushes[Int(next.ticket.index)].pointee.uses(template)
+        var next: PoolStateMachine.Assignment? = first
+        while let assignment = next, assignment.connection == connection.number {
+            guard let template = unsafe pushes[Int(assignment.ticket.index)].pointee.template else {
+                preconditionFailure("an open push has no template")
+            }
+            next = sendRun(of: template, from: assignment, over: connection, by: bearer)
         }
-        preconditionFailure("an open push has no template")
+        return next
+    }
+
+    /// Sends consecutive requests with one template over one connection. Neighbors nearly always have the same template,
+    /// so its parts are looked up once. Returns the first request that has another template or uses another connection;
+    /// nil if no more requests can be sent now.
+    private func sendRun(
+        of template: PushTemplate, from first: PoolStateMachine.Assignment, over connection: PushConnection,
+        by bearer: BearerToken
+    ) -> PoolStateMachine.Assignment? {
+        let now = now
+        let (request, body) = (template.request(with: bearer), template.body)
+        var next = first
+        while true {
+            if !send(next.ticket, of: template, as: request, body: body, over: connection, by: bearer) {
+                // The connection takes no requests until its next event, so the next assignment names another one.
+                stateMachine.requeueUnsent(next.ticket)
+            }
+            guard let following = stateMachine.nextSend(at: now) else { return nil }
+            let isInRun =
+                unsafe following.connection == connection.number
+                && pushes[Int(following.ticket.index)].pointee.uses(template)
+            guard isInRun else { return following }
+            next = following
+        }
     }
 
     /// Passes one push to the session of a connection. Returns false if the connection is full.
@@ -189,8 +188,8 @@ final class ConnectionPool {
             request, path: text.path.span, varying: text.id.span, body: body, tag: ticket.tag,
             sendBy: unsafe entry.pointee.sendBy,
             deadline: unsafe entry.pointee.deadline)
-        guard let requestID else { return false }
-        unsafe entry.pointee.markSent(as: requestID, with: bearer)
+        guard requestID != nil else { return false }
+        unsafe entry.pointee.markSent(with: bearer)
         return true
     }
 

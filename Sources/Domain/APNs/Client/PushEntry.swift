@@ -1,4 +1,3 @@
-internal import HTTP2
 internal import Lifecycle
 
 /// A slot of a pool's `PushTable`: the content of one push that has not ended. The slot of the same index in
@@ -12,8 +11,6 @@ internal import Lifecycle
     private(set) var deadline = Instant.distantFuture
     /// Time at which the client took the push.
     private(set) var takenAt = Instant.distantFuture
-    /// The request in its session. Nil before it is sent.
-    private(set) var request: RequestID?
     /// The revision of the provider token with which the push was sent.
     private(set) var bearerRevision = 0
     /// Receives the outcome in place of the client's receiver.
@@ -49,20 +46,14 @@ internal import Lifecycle
         unsafe unmanagedTemplate = nil
     }
 
-    mutating func markSent(as request: RequestID, with bearer: BearerToken) {
-        self.request = request
-        bearerRevision = bearer.revision
-    }
+    mutating func markSent(with bearer: BearerToken) { bearerRevision = bearer.revision }
 
     /// Ends the push and returns the values for its report.
     ///
     /// - Parameter expectsAnswer: whether an answer may still follow. Then the entry stays until it comes.
     mutating func end(expectsAnswer: Bool) -> (tag: UInt64, takenAt: Instant, completion: Completion?) {
         defer {
-            if !expectsAnswer {
-                releaseTemplate()
-                request = nil
-            }
+            if !expectsAnswer { releaseTemplate() }
             // The completion has the outcome now, so a late answer is dropped.
             if completion != nil { completion = expectsAnswer ? { _, _ in } : nil }
         }

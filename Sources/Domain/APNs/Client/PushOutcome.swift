@@ -75,10 +75,3 @@ package protocol PushReceiver: AnyObject {
     /// Receives the outcomes of this iteration, on the loop. It may push at once.
     func receive(_ outcomes: PushOutcomes)
 }
-
-/// The identity of one push of one client, used to withdraw it. It is stale once the push has ended.
-package struct PushHandle: Hashable, Sendable {
-    /// The pool's number in the client.
-    let pool: Int32
-    let ticket: PoolTicket
-}

@@ -8,7 +8,7 @@ package enum PushEnd: Sendable, Hashable {
     /// The push may have arrived. Updates and ENDs can be repeated, but a repeated start would be a
     /// duplicate.
     case unknown(PushFault)
-    /// The owner withdrew the push before any byte was sent.
+    /// The owner withdrew the push before it was fully sent. So APNs has not processed it.
     case withdrawn
 }
 

@@ -7,8 +7,8 @@ internal import Topics
 extension Redrive {
     /// Passes the dead letters of a partition that may be sent to `body`, in order.
     ///
-    /// It works in rounds. Each round reads the partition twice: first to request the versions of groups and
-    /// scopes, then to decide by them. They are held in memory, and their limit ends a round.
+    /// It works in rounds. Each round reads the partition twice: first to find the versions of groups and scopes
+    /// (`prepareRound`), then to decide by them. They are held in memory, and their limit ends a round.
     ///
     /// - Parameters:
     ///   - end: The first offset that is not visited.
@@ -19,37 +19,28 @@ extension Redrive {
     ) throws {
         var start = filter.scanStart
         while true {
-            var versions = VersionChecks()
-            // The first dead letter of the next round. Nil in the last round.
-            var next: Int64?
+            let round = try prepareRound(in: partition, journal: journal, from: start, before: end)
             try deadLetters.forEach(
                 in: partition, matching: filter, journal: journal, from: start, before: end
-            ) {
-                letter, state in
+            ) { letter, state in
+                if let next = round.next, letter.id.offset >= next { throw TopicScanner.StopScan() }
                 guard state == .open || state == .doubtful else { return }
-                if versions.isFull {
-                    next = letter.id.offset
-                    throw TopicScanner.StopScan()
-                }
-                requestVersions(with: &versions, for: letter)
-            }
-            try versions.scopes.read(from: deadLetters, lane: partition)
-            try versions.groups.read(from: deadLetters)
-            try deadLetters.forEach(
-                in: partition, matching: filter, journal: journal, from: start, before: end
-            ) {
-                letter, state in
-                if let next, letter.id.offset >= next { throw TopicScanner.StopScan() }
-                guard state == .open || state == .doubtful else { return }
-                switch try decide(letter, journal: journal, checks: versions) {
+                switch try decide(letter, journal: journal, checks: round.versions) {
                 case .send(let item): try body(item)
                 case .alreadySent: try settled(letter.id)
                 case .skip: break
                 }
             }
-            guard let next else { return }
+            guard let next = round.next else { return }
             start = .offset(next)
         }
+    }
+
+    /// One round of decisions.
+    private struct Round {
+        var versions = VersionChecks()
+        /// The first dead letter of the next round; nil in the last round.
+        var next: Int64?
     }
 
     /// The versions for the dead letters of one round.
@@ -57,6 +48,26 @@ extension Redrive {
         var scopes = ScopeVersionCheck()
         var groups = GroupVersionCheck()
         var isFull: Bool { scopes.isFull || groups.isFull }
+    }
+
+    /// Requests the versions for dead letters from `start` on, up to the limit, and reads them.
+    private func prepareRound(
+        in partition: Int32, journal: DeadLetterJournal, from start: TopicScanner.Start, before end: Int64
+    ) throws -> Round {
+        var round = Round()
+        try deadLetters.forEach(
+            in: partition, matching: filter, journal: journal, from: start, before: end
+        ) { letter, state in
+            guard state == .open || state == .doubtful else { return }
+            if round.versions.isFull {
+                round.next = letter.id.offset
+                throw TopicScanner.StopScan()
+            }
+            requestVersions(with: &round.versions, for: letter)
+        }
+        try round.versions.scopes.read(from: deadLetters, lane: partition)
+        try round.versions.groups.read(from: deadLetters)
+        return round
     }
 
     private func requestVersions(with versions: inout VersionChecks, for letter: DeadLetterRecord) {

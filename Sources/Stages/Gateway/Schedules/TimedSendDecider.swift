@@ -49,10 +49,10 @@ struct TimedSendDecider: Sendable {
         schedule.idempotency = idempotency
         let command = context.scheduleCommand(.schedule(schedule), of: owner, acceptedAt: send.acceptedAt)
         try checkSize(of: command, contentField: requested.contentField)
-        // A schedule from a phone has no audit record. Its command stays in `schedules`, as a report stays in
-        // `reports`, and names the key and the address.
+        // A dry run changes nothing, so the audit does not list it. A schedule from a phone has no audit record either: its
+        // command stays in `schedules`, as a report stays in `reports`, and names the key and the address.
         let auditRecords =
-            context.role.includes(.send)
+            context.role.includes(.send) && !send.isDryRun
             ? [context.auditRecordOfSend(action: "schedule", subject: send.id)] : []
         return .askStage(
             StageRequest(subject: .command(command), otherRecords: auditRecords) { [send] reply in
@@ -80,7 +80,7 @@ struct TimedSendDecider: Sendable {
         let timersPartition = Murmur2.partition(
             forKey: owner.key(app: context.app.id).span, partitionCount: lanes)
         return SendID(
-            idempotency: idempotency, route: route, group: key, partition: partition,
+            idempotency: idempotency, route: route, scope: key, partition: partition,
             timersPartition: timersPartition, now: context.now)
     }
 

@@ -12,8 +12,8 @@ internal import Telemetry
 /// The decision about a request to send. It has one of three forms:
 ///
 /// - A send is stored for the planner, and answered when Kafka has it.
-/// - With an idempotency key or with `ifVersion`, the answer waits for the planner's verdict, because only the planner knows
-///   the other requests with this key, and the newest version of the scope.
+/// - With an idempotency key or with `ifVersion`, the answer waits for the planner's verdict. Only the planner knows the
+///   other requests with this key, and the newest version of the scope.
 /// - A send for later becomes a command to the scheduler, which keeps it until it is due (`TimedSendDecider`).
 ///
 /// Each form also stores an audit record, unless it is a dry run. A body with any problem stores nothing.
@@ -22,7 +22,7 @@ struct SendDecider: Sendable {
     let route: String
     /// The names of the fields in the body of this call.
     let fields: SendFields
-    /// The number of partitions of `sends`.
+    /// The number of lanes: of partitions of `sends`.
     let lanes: Int
     /// Reads the body of the call's interface into a draft.
     let readDraft: @Sendable (JSONValue, RequestContext) -> SendDraft
@@ -30,12 +30,15 @@ struct SendDecider: Sendable {
     /// Returns the decision, or throws every problem of the request.
     func decide(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let root = try context.bodyRoot()
-        let idempotency = try Idempotency(headers: context.headers, body: root)
+        let requestIdempotency = try Idempotency(headers: context.headers, body: root)
+        // Reading adds its problems to the reader of `context`.
         let draft = readDraft(root, context)
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: fields,
             lanes: lanes)
         let validated = try validator.validate(draft, afterReading: context.problems)
+        // A dry run and a real send with one idempotency key are two requests, because each has its own progress.
+        let idempotency = validated.send.isDryRun ? requestIdempotency?.ofDryRun : requestIdempotency
         if let time = draft.time {
             return try decideLater(validated, at: time, idempotency: idempotency, in: context)
         }
@@ -61,10 +64,8 @@ struct SendDecider: Sendable {
     ) -> RequestDecision {
         let recordKey = validated.scopeKey.bytes
         let partition = Murmur2.partition(forKey: recordKey.span, partitionCount: lanes)
-        // A dry run and a real send with one idempotency key are two requests, because each has its own progress.
-        let idRoute = validated.send.isDryRun ? "\(route) dry run" : route
         let id = SendID(
-            idempotency: idempotency, route: idRoute, group: validated.scopeKey, partition: partition,
+            idempotency: idempotency, route: route, scope: validated.scopeKey, partition: partition,
             now: context.now)
         var send = validated.send
         send.id = id.text
@@ -85,4 +86,9 @@ struct SendDecider: Sendable {
                 SendResponse.planned(send, validated: validated, reply: reply)
             })
     }
+}
+
+extension Idempotency {
+    /// The idempotency of a dry run. The key in a request has no spaces, so no other request has this key.
+    fileprivate var ofDryRun: Idempotency { Idempotency(key: "\(key) dry run", fingerprint: fingerprint) }
 }

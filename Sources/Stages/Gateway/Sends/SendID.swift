@@ -55,13 +55,13 @@ package struct SendID: Sendable, Hashable {
     ///   - route: The path of the call. The same idempotency key on another route makes another id.
     ///   - timersPartition: The partition of `timers` if the send is for later.
     init(
-        idempotency: Idempotency?, route: String, group: ScopeKey, partition: Int,
+        idempotency: Idempotency?, route: String, scope: ScopeKey, partition: Int,
         timersPartition: Int? = nil, now: WallTime
     ) {
         self =
             if let idempotency {
                 Self.derived(
-                    from: idempotency.key, route: route, group: group, partition: partition,
+                    from: idempotency.key, route: route, scope: scope, partition: partition,
                     timersPartition: timersPartition)
             } else { Self.makeRandom(partition: partition, timersPartition: timersPartition, now: now) }
     }
@@ -78,11 +78,11 @@ package struct SendID: Sendable, Hashable {
 
     /// Makes the id that depends only on the request and its idempotency key.
     private static func derived(
-        from idempotencyKey: String, route: String, group: ScopeKey, partition: Int, timersPartition: Int?
+        from idempotencyKey: String, route: String, scope: ScopeKey, partition: Int, timersPartition: Int?
     ) -> SendID {
         // The join escapes its separator, so two different lists of parts never produce the same bytes.
         let parts = RecordKey.join(
-            group.app, route, String(decoding: group.bytes, as: UTF8.self), idempotencyKey)
+            scope.app, route, String(decoding: scope.bytes, as: UTF8.self), idempotencyKey)
         let digits = Hex.text(of: Array(SHA256.digest(of: parts).prefix(digestByteCount)))
         let kind = timersPartition == nil ? Kind.derived : .timedDerived
         let partitions = partitionsText(partition, timers: timersPartition)

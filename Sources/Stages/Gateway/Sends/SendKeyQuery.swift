@@ -42,7 +42,8 @@ struct SendKeyQuery {
             problems.append(RequestProblem(code: "invalid", at: "later", message: "must be true or false"))
         }
         let time = values["at"].flatMap { Int64($0) }
-        if values["at"] != nil, time.map({ $0 < 0 }) ?? true {
+        let isTimeValid = time.map { SendsEndpoint.acceptanceTimes.contains($0) } ?? (values["at"] == nil)
+        if !isTimeValid {
             problems.append(
                 RequestProblem(code: "invalid", at: "at", message: "must be milliseconds since 1970"))
         }
@@ -72,7 +73,7 @@ struct SendKeyQuery {
             owners.map { owner in
                 let timers = Murmur2.partition(forKey: owner.key(app: app).span, partitionCount: lanes)
                 return SendID(
-                    idempotency: idempotency, route: route, group: scope,
+                    idempotency: idempotency, route: route, scope: scope,
                     partition: Murmur2.partition(forKey: scope.bytes.span, partitionCount: lanes),
                     timersPartition: isLater ? timers : nil, now: WallTime(milliseconds: 0))
             }

@@ -17,7 +17,7 @@ struct SendValidation {
 
     var fields: SendFields { validator.fields }
     var event: PushEvent { draft.content.event }
-    /// The time at which the send leaves, in seconds since 1970. Dates are compared with it.
+    /// About the time at which the send leaves, in seconds since 1970. Dates are compared with it.
     var dueSeconds: Int64 { (draft.time?.approximateDueTime(now: validator.now) ?? validator.now).seconds }
 
     init(validator: SendValidator, draft: SendDraft, readingProblems: [RequestProblem]) {
@@ -27,8 +27,11 @@ struct SendValidation {
         unreadableFields = readingProblems.map(\.field)
     }
 
-    /// Adds a problem, unless its field could not be read. Such a field has a placeholder in the draft, which must not
-    /// cause a second problem.
+    /// Adds a problem, unless its field, or a field above or below it, could not be read. Such a field has a placeholder
+    /// in the draft, which must not cause a second problem.
+    ///
+    /// - Parameter isUnknown: whether the field names something that the catalog does not have. The request may be
+    ///   decided again with a newer catalog.
     mutating func add(code: String, at field: String, message: String, isUnknown: Bool = false) {
         let isUnreadable = unreadableFields.contains { $0.isPath(within: field) || field.isPath(within: $0) }
         if isUnreadable { return }
@@ -37,8 +40,12 @@ struct SendValidation {
 
     // MARK: Catalog lookups
 
-    /// Returns the activity type whose rules apply to the content. Returns nil if an update names no type and
-    /// the app has several. Then the planner checks the content, because it knows the group's type.
+    /// Returns the activity type whose rules apply to the content. Adds a problem if the catalog does not have the type
+    /// that the draft names.
+    ///
+    /// A draft that names none returns nil, unless it is an update or an END and the app has exactly one type.
+    /// `checkPayload` refuses a start without a type. For the others the planner checks the content, because it knows the
+    /// group's type.
     mutating func activityType() -> ActivityType? {
         let types = validator.app.activityTypes
         guard let name = draft.attributesType else {
@@ -53,7 +60,8 @@ struct SendValidation {
         return nil
     }
 
-    /// Returns the user who owns the group if the group is private. Returns nil for a shared group.
+    /// Returns the user who owns the group if the group is private. Returns nil for a shared group. Adds a problem if a
+    /// private group does not name exactly one user.
     mutating func owner(for type: ActivityType?) -> Recipient? {
         guard isPrivate(for: type) else { return nil }
         if draft.isPrivate == false, let field = fields.isPrivate {
@@ -77,8 +85,8 @@ struct SendValidation {
         return .user(users[0])
     }
 
-    /// Whether the group is private to one user, by the call or by its type. An update or end for users may
-    /// say neither. Then the app's types decide, if all of them agree.
+    /// Returns whether the group is private to one user, by the call or by its type. An update or end for users may
+    /// say neither. Then the app's types decide. Adds a problem if they do not agree.
     private mutating func isPrivate(for type: ActivityType?) -> Bool {
         if draft.isPrivate == true || type?.isPrivate == true { return true }
         let namesNoType = type == nil && draft.attributesType == nil
@@ -120,7 +128,7 @@ struct SendValidation {
 
 extension String {
     /// Whether this path of a field is `path` or lies below it, as `audience.users[0]` lies below `audience`. The empty
-    /// path is the whole body, and only it lies within itself.
+    /// path names the whole body. No other path counts as lying below it.
     fileprivate func isPath(within path: String) -> Bool {
         if self == path { return true }
         return !path.isEmpty && (hasPrefix("\(path).") || hasPrefix("\(path)["))

@@ -3,8 +3,8 @@ internal import CatalogRecords
 internal import Sends
 internal import Telemetry
 
-/// Turns a draft into a send, or refuses it with every problem. What depends on the catalog is resolved here, so that later
-/// stages can act on the send without the catalog. `SendValidation` has the single checks. They do no I/O.
+/// Turns a draft into a send, or refuses it with every problem. Later stages act on the send without the catalog, so
+/// everything that depends on the catalog is resolved here. `SendValidation` has the single checks. They do no I/O.
 struct SendValidator {
     /// A send without problems. It has no id yet.
     struct ValidatedSend {

@@ -18,8 +18,9 @@ struct SendsEndpoint: Sendable {
     private static let batchPath = "/v1/sends/batch"
     private static let sendPath = "/v1/sends/{id}"
     private static let keyPath = "/v1/sends/keys/{key}"
-    /// The largest integer that programs with floating-point numbers represent exactly.
-    private static let timeMax: Int64 = 1 << 53
+    /// The times of acceptance that a caller may name, in milliseconds since 1970: up to the largest integer that programs
+    /// with floating-point numbers represent exactly.
+    static let acceptanceTimes: ClosedRange<Int64> = 0...(1 << 53)
 
     func add(to routes: inout HTTPRoutes) {
         let decider = SendDecider(route: Self.path, fields: .standard, lanes: lanes) { root, context in
@@ -150,7 +151,7 @@ struct SendsEndpoint: Sendable {
                 problems.append(
                     RequestProblem(
                         code: "unknown_field", at: name, message: "is not a parameter of this call; use at"))
-            } else if acceptedAt == nil, let time = Int64(value), (0...timeMax).contains(time) {
+            } else if acceptedAt == nil, let time = Int64(value), acceptanceTimes.contains(time) {
                 acceptedAt = time
             } else {
                 problems.append(

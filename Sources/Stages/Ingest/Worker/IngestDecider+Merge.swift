@@ -68,13 +68,14 @@ extension IngestDecider {
         }
         let outcome = merger.merge(
             report, arrival: arrival, into: installations.entries[entryIndex].installation, now: decidedAt)
-        if report.isUserErasure, !isErasureCopy, case .merged = outcome {
-            copyToAllPartitions(recordAt: index, of: batch, report: report, arrival: arrival)
+        if case .merged(let merged) = outcome {
+            if let claim = merged.claim { send(claim, of: report, arrival: arrival) }
+            if isErasureCopy {
+                notePendingErasure(in: merged.installation)
+            } else if report.isUserErasure {
+                copyToAllPartitions(recordAt: index, of: batch, report: report, arrival: arrival)
+            }
         }
-        if case .merged(let merged) = outcome, let claim = merged.claim {
-            send(claim, of: report, arrival: arrival)
-        }
-        if isErasureCopy, case .merged(let merged) = outcome { notePendingErasure(in: merged.installation) }
         apply(outcome, toEntryAt: entryIndex, recordAt: index, of: batch, in: &installations)
     }
 

@@ -11,8 +11,8 @@ internal import Topics
 /// overlays.
 ///
 /// `+Transaction` has the steps of a transaction, `+Merge` decides about its reports, and `+Lookup` finds the known
-/// installations. `+Erasure` erases users from all installations of a partition. `+Clock` decides whether reports wait for
-/// a clock. `+Sweep` expires data.
+/// installations. `+Erasure` erases users from all installations of a partition. `+TokenOwner` decides which installation
+/// has a start token. `+Clock` decides whether reports wait for a clock. `+Sweep` expires data.
 final class IngestDecider: RecordDecider {
     typealias Step = IngestStep
     typealias Part = ReportsPartition

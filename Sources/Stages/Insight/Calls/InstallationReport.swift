@@ -40,7 +40,7 @@ struct InstallationReport {
             writer.field("endedAt", activity.closing?.endedAt?.event)
             writer.field("dismissedAt", activity.closing?.dismissedAt?.event)
             writer.field("version", diagnosis.acceptedVersion(of: activity))
-            Self.writeNewest(diagnosis.newestSend(for: activity), to: &writer)
+            Self.writeNewest(diagnosis.newestState(for: activity), to: &writer)
             Self.writeReason(diagnosis.reason(for: activity), to: &writer)
         }
         Self.writeReason(diagnosis.reason, to: &writer)

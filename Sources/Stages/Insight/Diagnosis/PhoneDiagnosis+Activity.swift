@@ -5,7 +5,7 @@ internal import Payloads
 internal import Sends
 
 extension PhoneDiagnosis {
-    /// The time after which a push that has no receipt counts as missing.
+    /// The time after the acceptance of a send after which its push counts as missing if it has no receipt.
     static let missingAfterMilliseconds: Int64 = 120_000
     /// The limit of versions in one sentence. The newest ones are named.
     private static let versionsMax = 3
@@ -20,14 +20,14 @@ extension PhoneDiagnosis {
         pushes(about: activity).filter { $0.outcome == .accepted }.max { $0.version < $1.version }
     }
 
-    /// Returns the updates of the activity, and the starts of its group: one of them has started it.
+    /// Returns the pushes to the activity, and the starts of its group: one of them has started it.
     private func pushes(about activity: Installation.Activity) -> [TimelinePush] {
-        let updates = pushes(to: .update(activity: activity.id))
-        guard let group = activity.group?.value else { return updates }
+        let pushesToActivity = pushes(to: .update(activity: activity.id))
+        guard let group = activity.group?.value else { return pushesToActivity }
         let starts = pushes.filter {
             $0.event == .start && $0.group.map { $0.isExactlyEqual(to: group) } == true
         }
-        return updates + starts
+        return pushesToActivity + starts
     }
 
     // MARK: It is over
@@ -40,13 +40,13 @@ extension PhoneDiagnosis {
             if let end = acceptedEnd(of: activity) {
                 return DisplayReason(
                     .ended,
-                    "it ended: APNs accepted its END at \(Self.time(end.at)), and it left the screen\(Self.ending(at: at))",
+                    "it ended: APNs accepted its END at \(Self.time(end.at)), and it left the screen\(Self.timeSuffix(at))",
                     at: at)
             }
-            return DisplayReason(.dismissed, "the person dismissed it\(Self.ending(at: at))", at: at)
+            return DisplayReason(.dismissed, "the person dismissed it\(Self.timeSuffix(at))", at: at)
         case .ended:
             let at = activity.closing?.endedAt?.event ?? activity.closing?.dismissedAt?.event
-            return DisplayReason(.ended, "it ended\(Self.ending(at: at))", at: at)
+            return DisplayReason(.ended, "it ended\(Self.timeSuffix(at))", at: at)
         case .unregistered:
             return DisplayReason(
                 .unregistered,
@@ -56,7 +56,7 @@ extension PhoneDiagnosis {
             let at = installation.runningActivities?.at.event
             return DisplayReason(
                 .notRunning,
-                "it no longer runs: the phone listed its running activities\(Self.ending(at: at)), and it was not in the list",
+                "it no longer runs: the phone listed its running activities\(Self.timeSuffix(at)), and it was not in the list",
                 at: at)
         case nil: break
         }
@@ -64,7 +64,7 @@ extension PhoneDiagnosis {
         let at = activity.lastSeenAt?.received ?? activity.token?.at.received
         return DisplayReason(
             .noReports,
-            "nothing is sent to it: the last report about it came\(Self.ending(at: at)), and its token has expired since",
+            "nothing is sent to it: the last report about it came\(Self.timeSuffix(at)), and its token has expired since",
             at: at)
     }
 
@@ -96,13 +96,13 @@ extension PhoneDiagnosis {
     var switchedOffReason: DisplayReason {
         DisplayReason(
             .switchedOff,
-            "no push can reach it: the person switched Live Activities off for the app\(Self.ending(at: installation.activitiesEnabled?.at.event))",
+            "no push can reach it: the person switched Live Activities off for the app\(Self.timeSuffix(installation.activitiesEnabled?.at.event))",
             at: installation.activitiesEnabled?.at.event)
     }
 
     /// Returns the reason that no push to the token can arrive, or nil.
     ///
-    /// - Parameter word: The name of the token in the sentence.
+    /// - Parameter word: the name of the token in the sentence.
     func unreachableReason(token: Installation.Token, of entry: RegistryKey.Entry, word: String)
         -> DisplayReason?
     {
@@ -119,7 +119,7 @@ extension PhoneDiagnosis {
         let reason = refusal?.reason.map { " (\($0))" } ?? ""
         return DisplayReason(
             .refused,
-            "no push can reach it: APNs rejected its \(word)\(reason)\(Self.ending(at: at)), and the phone has not reported a new one since",
+            "no push can reach it: APNs rejected its \(word)\(reason)\(Self.timeSuffix(at)), and the phone has not reported a new one since",
             at: at)
     }
 
@@ -129,34 +129,43 @@ extension PhoneDiagnosis {
     /// sentence names the outcome of each newer one.
     func shownReason(of activity: Installation.Activity) -> DisplayReason {
         let accepted = newestAccepted(for: activity)
-        guard let newestSend = newestSend(for: activity) else {
+        guard let newest = newestState(for: activity) else {
             return reasonWithoutSend(of: activity, accepted: accepted)
         }
-        if let accepted, accepted.version >= newestSend.version {
+        if let accepted, accepted.version >= newest.version {
             return DisplayReason(
                 .showsNewest,
                 "it shows version \(accepted.version), the newest, which APNs accepted at \(Self.time(accepted.at))",
                 at: accepted.at)
         }
         let shownText =
-            accepted.map { "it shows version \($0.version), the newest is \(newestSend.version)" }
-            ?? "no version is known to be on it, the newest is \(newestSend.version)"
-        let unaccepted = decisivePushes(of: pushes(about: activity), above: accepted?.version ?? 0)
-        let unacceptedTexts = unaccepted.prefix(Self.versionsMax).reversed()
+            accepted.map { "it shows version \($0.version), the newest is \(newest.version)" }
+            ?? "no version is known to be on it, the newest is \(newest.version)"
+        let newerPushes = decisivePushes(of: pushes(about: activity), above: accepted?.version ?? 0)
+        let newerTexts = newerPushes.prefix(Self.versionsMax).reversed()
             .map { "\($0.version) \($0.outcomeText(at: now))" }
-        if let latest = unaccepted.first, latest.version >= newestSend.version {
+        if let latest = newerPushes.first, latest.version >= newest.version {
             return DisplayReason(
-                latest.reasonCode(at: now), "\(shownText): \(unacceptedTexts.joined(separator: ", "))",
+                latest.reasonCode(at: now), "\(shownText): \(newerTexts.joined(separator: ", "))",
                 at: latest.at)
         }
-        // No push of the newest send has a receipt.
-        let isYoung = now - newestSend.acceptedAt < Self.missingAfterMilliseconds
-        let newestText =
-            "\(newestSend.version) " + (isYoung ? "is on its way" : "has not been pushed to it")
+        return reasonWithoutReceipt(of: newest, shownText: shownText, newerTexts: newerTexts)
+    }
+
+    /// Returns the reason if no push of the newest send has a receipt.
+    ///
+    /// - Parameters:
+    ///   - shownText: the clause about the version that the activity shows.
+    ///   - newerTexts: the outcomes of newer versions that have receipts.
+    private func reasonWithoutReceipt(of newest: ScopeState, shownText: String, newerTexts: [String])
+        -> DisplayReason
+    {
+        let isYoung = now - newest.acceptedAt < Self.missingAfterMilliseconds
+        let newestText = "\(newest.version) " + (isYoung ? "is on its way" : "has not been pushed to it")
         return DisplayReason(
             isYoung ? .onItsWay : .newestNotPushed,
-            "\(shownText): \((unacceptedTexts + [newestText]).joined(separator: ", "))",
-            at: newestSend.acceptedAt)
+            "\(shownText): \((newerTexts + [newestText]).joined(separator: ", "))",
+            at: newest.acceptedAt)
     }
 
     private func reasonWithoutSend(
@@ -168,6 +177,7 @@ extension PhoneDiagnosis {
                 "it shows version \(accepted.version), which APNs accepted at \(Self.time(accepted.at))",
                 at: accepted.at)
         }
+        // The states of a group are kept for three days after its last send (`GroupRow.retentionMilliseconds`).
         return activity.group == nil
             ? DisplayReason(
                 .unknownGroup, "nothing was sent to it: the phone has not reported its group")
@@ -175,9 +185,9 @@ extension PhoneDiagnosis {
                 .nothingSent, "nothing was sent to it: its group had no send within three days")
     }
 
-    /// Returns the newer one of two sends: the newest to the whole group, and the newest to the recipient
-    /// alone.
-    func newestSend(for activity: Installation.Activity) -> ScopeState? {
+    /// Returns the newer one of two states: the newest that was sent to the whole group, and the newest that was sent to
+    /// the recipient alone. Without a known group, the sends to the activity's own scope count.
+    func newestState(for activity: Installation.Activity) -> ScopeState? {
         let scope: ScopeKey =
             activity.group.map { ScopeKey(app: installation.app, group: $0.value) }
             ?? ScopeKey(app: installation.app, activity: activity.id)

@@ -39,8 +39,8 @@ struct PhoneDiagnosis {
 
     static func time(_ milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
 
-    /// Returns the end of a clause, such as " at 2026-11-20T20:00:00.000Z". It is empty if the time is not known.
-    static func ending(at milliseconds: Int64?) -> String { milliseconds.map { " at \(time($0))" } ?? "" }
+    /// Returns a time to append to a clause, such as " at 2026-11-20T20:00:00.000Z". It is empty if the time is unknown.
+    static func timeSuffix(_ milliseconds: Int64?) -> String { milliseconds.map { " at \(time($0))" } ?? "" }
 
     /// Returns the pushes to an entry of the registry, newest first.
     func pushes(to entry: RegistryKey.Entry) -> [TimelinePush] {

@@ -7,7 +7,7 @@ internal import RecordFormat
 internal import Telemetry
 
 /// Asks the lanes of this process and the members that own the other lanes, and announces this process in
-/// `members`. It is confined to its loop, and reads no file: that do the threads of `LaneReaders`.
+/// `members`. It is confined to its loop. It reads no file, because a read can block: the threads of `LaneReaders` do it.
 final class QueryClient {
     let members: MembersReader
     let announcer: MemberAnnouncer

@@ -12,7 +12,12 @@ package struct SendReport: Sendable, Hashable {
     package init() {}
 
     package mutating func add(_ tally: SendTally, of environment: Environment) {
-        if environments[environment]?.merge(tally) == nil { environments[environment] = tally }
+        guard var sum = environments[environment] else {
+            environments[environment] = tally
+            return
+        }
+        sum.merge(tally)
+        environments[environment] = sum
     }
 
     package mutating func merge(_ other: SendReport) {
@@ -23,11 +28,9 @@ package struct SendReport: Sendable, Hashable {
 
     /// The sum of all environments.
     package var total: SendTally? {
-        var total: SendTally?
-        for environment in Environment.allCases {
-            guard let tally = environments[environment] else { continue }
-            if total?.merge(tally) == nil { total = tally }
-        }
+        let tallies = Environment.allCases.compactMap { environments[$0] }
+        guard var total = tallies.first else { return nil }
+        for tally in tallies.dropFirst() { total.merge(tally) }
         return total
     }
 

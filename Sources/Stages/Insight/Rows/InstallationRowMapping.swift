@@ -28,15 +28,7 @@ enum InstallationRowMapping: RowMapping {
         if subject.hasPrefix(tokenOwnerPrefix) { return .ignored }
         let rowKey = RowKey.joining(app, subject)
         if subject.hasPrefix(erasurePrefix) {
-            // The topic deletes the record of an erasure within days. Here it must last as long as events from
-            // before it.
-            guard let value = [UInt8](copying: record.value) else { return .entered }
-            guard let row = Installation.decodeIfValid(value, with: reader), let erased = row.erasedUpTo
-            else {
-                return .unreadable
-            }
-            rows.put(key: rowKey, value: value, at: erased.received, in: .rows)
-            return .entered
+            return applyErasure([UInt8](copying: record.value), rowKey: rowKey, with: reader, into: rows)
         }
         let old = try rows.value(of: rowKey, in: .rows).flatMap {
             Installation.decodeIfValid($0, with: reader)
@@ -58,6 +50,19 @@ enum InstallationRowMapping: RowMapping {
             }
         }
         try updateRunningCounts(app: app, from: old, to: new, in: rows)
+        return .entered
+    }
+
+    /// Applies the record of an erased user. The topic deletes it within days, but the row must last as long as events
+    /// from before the erasure. So a tombstone changes nothing.
+    private static func applyErasure(
+        _ value: [UInt8]?, rowKey: [UInt8], with reader: JSONReader, into rows: PendingRows
+    ) -> RecordOutcome {
+        guard let value else { return .entered }
+        guard let row = Installation.decodeIfValid(value, with: reader), let erased = row.erasedUpTo else {
+            return .unreadable
+        }
+        rows.put(key: rowKey, value: value, at: erased.received, in: .rows)
         return .entered
     }
 

@@ -53,8 +53,8 @@ final class RowFile: LaneFile {
     }
 
     func deleteRows(before time: Int64) throws -> DeletedRows {
-        try [RowTable.rows, .index].reduce(DeletedRows()) { count, table in
-            try count + sweep.deleteNextPage(of: table.rawValue, isInOrder: false, in: file, before: time)
+        try [RowTable.rows, .index].reduce(DeletedRows()) { deleted, table in
+            try deleted + sweep.deleteNextPage(of: table.rawValue, isInOrder: false, in: file, before: time)
         }
     }
 

@@ -121,8 +121,8 @@ final class EventFile: LaneFile {
     private static let deletedMax: Int64 = 2000
 
     func deleteRows(before time: Int64) throws -> DeletedRows {
-        let events = try deleteEventsStatement.run(.integer(time), .integer(Self.deletedMax))
-        var deleted = DeletedRows(count: events, mayHaveMore: events == Int(Self.deletedMax))
+        let eventCount = try deleteEventsStatement.run(.integer(time), .integer(Self.deletedMax))
+        var deleted = DeletedRows(count: eventCount, mayHaveMore: eventCount == Int(Self.deletedMax))
         // Counts get old once an hour.
         let hour = time / EventCounts.hourMilliseconds
         if hour == sweptHour { return deleted }

@@ -18,7 +18,7 @@ extension InsightLoop {
             let lane = try openFiles(ofLane: partition)
             lanes[partition] = lane
             endOffsets.add(partitions(ofLane: partition), at: now)
-            self.openLanes.add(OpenLane(files: lane))
+            openLanes.add(OpenLane(files: lane))
             publishAsOf(lane)
             unopenedLanes[partition] = nil
             laneProblems[partition] = nil
@@ -36,7 +36,7 @@ extension InsightLoop {
     private func openFiles(ofLane partition: Int32) throws -> LaneFiles {
         let topicPartitions = partitions(ofLane: partition)
         func fileDirectory(of topic: InsightTopic) -> String {
-            "\(self.directory)/\(topic.name.rawValue)-\(partition)"
+            "\(directory)/\(topic.name.rawValue)-\(partition)"
         }
         let receipts = try ReceiptFile(
             directory: fileDirectory(of: .receipts), of: topicPartitions[InsightTopic.receipts.rawValue],
@@ -79,7 +79,7 @@ extension InsightLoop {
         if failure.isFileFull {
             let partition = TopicPartition(layout.name(of: topic.name), lane.partition)
             let retryAt = Instant.now().advanced(byMilliseconds: Self.fullFileMilliseconds)
-            // The file of a paused topic takes no records. Its old rows could not be deleted either.
+            // The topic is paused already, so no record was written: old rows could not be deleted. The lane stays open.
             if fullFiles.updateValue(retryAt, forKey: partition) != nil { return }
             log.error(
                 "a lane's file is full; its topic pauses, and the others go on: shorten insight.keep-receipts or insight.keep-events, or use more lanes in a new installation",

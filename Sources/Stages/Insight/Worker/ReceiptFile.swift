@@ -180,8 +180,8 @@ final class ReceiptFile: LaneFile {
     // MARK: Retention
 
     func deleteRows(before time: Int64) throws -> DeletedRows {
-        try ReceiptTable.allCases.reduce(DeletedRows()) { count, table in
-            try count
+        try ReceiptTable.allCases.reduce(DeletedRows()) { deleted, table in
+            try deleted
                 + sweep.deleteNextPage(of: table.rawValue, isInOrder: table.isInOrder, in: file, before: time)
         }
     }

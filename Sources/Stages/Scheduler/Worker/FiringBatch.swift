@@ -8,9 +8,9 @@ struct FiringBatch {
     /// The time of the transaction, in milliseconds since 1970.
     let time: Int64
     /// The most rows that the transaction deletes.
-    let countMax: Int
+    let rowCountMax: Int
     /// The number of rows that the transaction deletes.
-    private(set) var count = 0
+    private(set) var rowCount = 0
     /// The partitions of these rows.
     private(set) var partitions: Set<Int32> = []
     /// The timers whose sends are in the output. `timer` is nil for an automatic end, which no request can cancel.
@@ -20,12 +20,12 @@ struct FiringBatch {
     /// Entries whose row has changed or is gone. They remind of nothing and are deleted.
     private var outdated: [(partition: Int32, entry: DueEntry)] = []
 
-    init(time: Int64, countMax: Int) {
+    init(time: Int64, rowCountMax: Int) {
         self.time = time
-        self.countMax = countMax
+        self.rowCountMax = rowCountMax
     }
 
-    var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { rowCount == 0 }
 
     /// Adds the row of a due entry. Its send or report, and its tombstone, go to the output.
     mutating func add(
@@ -56,7 +56,7 @@ struct FiringBatch {
         }
         output.addTombstone(for: entry, partition: rows.partition)
         partitions.insert(rows.partition)
-        count += 1
+        rowCount += 1
     }
 
     /// Removes the outdated entries from the views. Call it only after the commit, because a transaction that

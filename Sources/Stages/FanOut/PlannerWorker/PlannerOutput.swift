@@ -72,7 +72,7 @@ struct PlannerOutput: ~Copyable {
         if let stop = plan.stop { add(stop.instruction, of: stop.lanes) }
         if let answer = plan.subscriptionAnswer { add(answer.answer, of: .only(LaneSet([answer.lane]))) }
         for progress in plan.progress {
-            let key = RecordKey.join(progress.send)
+            let key = progress.recordKey
             records.add(
                 to: OutputTopic.progress.rawValue, partition: partition(of: key), key: key,
                 value: records.encode(progress)

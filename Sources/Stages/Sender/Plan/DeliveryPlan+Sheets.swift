@@ -46,7 +46,7 @@ extension DeliveryPlan {
         let lane = sheet.lane
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
         // Earlier owners may have stored outcomes of the sheet.
-        if sheet.needsLedger, lane.ledger.knows(sheet.originPosition) {
+        if sheet.needsLedger, lane.ledger.hasReceipt(about: sheet.originPosition) {
             // The next owner needs these receipts too, so the commit has to go on pointing to them.
             let receiptsFrom = lane[sheet.topic].earlierSheets.receiptsFrom
             lane[sheet.topic].noteReceipts(about: sheet.offset, from: receiptsFrom)

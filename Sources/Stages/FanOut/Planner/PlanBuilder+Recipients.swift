@@ -134,7 +134,8 @@ extension PlanBuilder {
         let isAlone = send.audience.namesOne
         let shown = own.version > whole.version ? own : whole
         own.replacedStates =
-            isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
+            isAlone && send.content.event == .update
+            ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
         own.newestState = isAlone ? state(of: send, in: whole, version: version, timestamp: timestamp) : nil
         (own.version, own.timestamp) = (version, timestamp)
         own.lastSendAt = stamp

@@ -280,7 +280,7 @@ let package = Package(
         tests("KafkaPureTests", "Kafka", "Lifecycle", "ProcessTesting"),
         tests(
             "KafkaTests", "Kafka", "KafkaTesting", "Broker", "Telemetry", "Lifecycle", "ProcessTesting"),
-        tests("HTTPClientTests", "HTTPClient"),
+        tests("HTTPClientTests", "HTTPClient", "Lifecycle"),
         tests(
             "HTTPServerTests", "HTTPServer", "TLS", "JSON", "Lifecycle", "Telemetry", "ProcessTesting"),
 

@@ -54,15 +54,17 @@ struct CodecTests {
     @Test(arguments: [Codec.gzip, .lz4, .zstd])
     func `a small input is not decompressed beyond a limit`(_ codec: Codec) {
         let bytesMax = 1 << 20
-        let packed = codec.compress([UInt8](repeating: 0, count: 4 * bytesMax)).bytes
-        let unpacked: [UInt8]? = packed.withBytes { raw in
-            switch codec {
-            case .gzip: Gzip.decompress(raw, max: bytesMax)
-            case .lz4: LZ4Codec.decompress(raw, max: bytesMax)
-            default: ZstdCodec.decompress(raw, max: bytesMax)
+        for (byteCount, isDecompressed) in [(bytesMax, true), (bytesMax + 1, false), (4 * bytesMax, false)] {
+            let packed = codec.compress([UInt8](repeating: 0, count: byteCount)).bytes
+            let unpacked: [UInt8]? = packed.withBytes { raw in
+                switch codec {
+                case .gzip: Gzip.decompress(raw, max: bytesMax)
+                case .lz4: LZ4Codec.decompress(raw, max: bytesMax)
+                default: ZstdCodec.decompress(raw, max: bytesMax)
+                }
             }
+            #expect(unpacked?.count == (isDecompressed ? byteCount : nil), "\(byteCount) bytes")
         }
-        #expect(unpacked == nil)
     }
 
     /// "abcdabcdabcdabcd" and forty times "x" as a Snappy block. It begins with the length 56. A literal has its length

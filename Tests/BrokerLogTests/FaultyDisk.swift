@@ -42,6 +42,8 @@ final class FaultyDisk: Sendable {
     }
 
     var isDead: Bool { state.withLock { $0.isDead } }
+    /// The number of operations until now.
+    var stepCount: Int { state.withLock { $0.stepCount } }
 
     /// Lets the process die at an operation, counted from now. A write may then store a part of its bytes.
     func die(after steps: Int) { state.withLock { $0.dieAt = $0.stepCount + steps } }

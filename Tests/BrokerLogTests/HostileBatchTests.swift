@@ -30,11 +30,11 @@ struct HostileBatchTests {
         try fixture.log.append(timed("v", second: 10, key: "k"))
         fixture.store.settle()
         let error = try #require(throws: LogError.self) {
-            try fixture.log.offset(forTime: secondsAfterNoon(3).milliseconds)
+            try fixture.firstRecord(atOrAfter: secondsAfterNoon(3))
         }
         #expect(error.code == .corruptMessage)
         #expect(throws: LogError.self) { try fixture.values() }
-        #expect(try fixture.log.offset(forTime: secondsAfterNoon(7).milliseconds)?.offset == 2)
+        #expect(try fixture.firstRecord(atOrAfter: secondsAfterNoon(7))?.offset == 2)
     }
 
     @Test func `a record with the offset of another ends a compaction but not the broker`() throws {
@@ -57,7 +57,7 @@ struct HostileBatchTests {
         try fixture.log.append(contradictoryBatch(timestampDelta: .max))
         try fixture.log.append(timed("v", second: 10))
         fixture.store.settle()
-        #expect(try fixture.log.offset(forTime: secondsAfterNoon(3).milliseconds)?.offset == 1)
+        #expect(try fixture.firstRecord(atOrAfter: secondsAfterNoon(3))?.offset == 1)
         #expect(try fixture.values().count == 2)
     }
 

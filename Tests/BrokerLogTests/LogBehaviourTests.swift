@@ -12,21 +12,54 @@ struct LogBehaviourTests {
         fixture.store.settle()
         #expect(fixture.log.segmentCount > 5)
         for second in 0..<50 as Range<Int64> {
-            let offset = try fixture.log.offset(forTime: secondsAfterNoon(second * 10 - 3).milliseconds)
+            let offset = try fixture.firstRecord(atOrAfter: secondsAfterNoon(second * 10 - 3))
             #expect(
                 offset == TimedOffset(offset: second, timestamp: secondsAfterNoon(second * 10).milliseconds))
         }
         // No record is as new as that.
-        #expect(try fixture.log.offset(forTime: secondsAfterNoon(1_000).milliseconds) == nil)
-        #expect(try fixture.log.offsetOfMaxTimestamp()?.offset == 49)
+        #expect(try fixture.firstRecord(atOrAfter: secondsAfterNoon(1_000)) == nil)
+        #expect(try fixture.firstRecordWithLargestTimestamp()?.offset == 49)
     }
 
     @Test func `a time that went backwards finds the first record at or after it`() throws {
         let fixture = try LogFixture()
         for second in [5, 9, 3, 7, 12] as [Int64] { try fixture.log.append(timed("v", second: second)) }
         fixture.store.settle()
-        #expect(try fixture.log.offset(forTime: secondsAfterNoon(6).milliseconds)?.offset == 1)
-        #expect(try fixture.log.offset(forTime: secondsAfterNoon(10).milliseconds)?.offset == 4)
+        #expect(try fixture.firstRecord(atOrAfter: secondsAfterNoon(6))?.offset == 1)
+        #expect(try fixture.firstRecord(atOrAfter: secondsAfterNoon(10))?.offset == 4)
+    }
+
+    @Test func `the newest time is that of a record, not of a younger marker`() throws {
+        let fixture = try LogFixture()
+        for second in [5, 9, 7] as [Int64] { try fixture.log.append(timed("v", second: second)) }
+        _ = try fixture.log.appendMarker(producerID: 9, epoch: 0, commit: true, now: secondsAfterNoon(20))
+        fixture.store.settle()
+        #expect(try fixture.firstRecordWithLargestTimestamp()?.offset == 1)
+    }
+
+    @Test func `the newest time is that of a record that may be read`() throws {
+        let fixture = try LogFixture(["cleanup.policy": "delete"])
+        for second in [9, 5, 7, 6] as [Int64] { try fixture.log.append(timed("v", second: second)) }
+        fixture.store.settle()
+        try fixture.log.deleteRecords(before: 1)
+        #expect(
+            try fixture.firstRecordWithLargestTimestamp()?.offset == 2, "the deleted record is the newest")
+        try fixture.log.append(timed("v", second: 8))
+        #expect(try fixture.firstRecordWithLargestTimestamp()?.offset == 2, "the last record is not durable")
+        fixture.store.settle()
+        #expect(try fixture.firstRecordWithLargestTimestamp()?.offset == 4)
+    }
+
+    @Test func `the newest record of a large segment is found behind many older parts`() throws {
+        let fixture = try LogFixture()
+        // Enough for several entries of the sparse index. The newest record is in the middle.
+        let large = String(repeating: "x", count: SegmentIndex.interval / 2)
+        for second in 0..<20 as Range<Int64> {
+            try fixture.log.append(timed(large, second: second == 9 ? 100 : second))
+        }
+        _ = try fixture.log.appendMarker(producerID: 9, epoch: 0, commit: true, now: secondsAfterNoon(200))
+        fixture.store.settle()
+        #expect(try fixture.firstRecordWithLargestTimestamp()?.offset == 9)
     }
 
     @Test func `the broker's time replaces the producer's if the topic is set so`() throws {

@@ -27,6 +27,16 @@ final class LogFixture {
         }
     }
 
+    /// Returns the first record of a time or later that a reader may read.
+    func firstRecord(atOrAfter time: WallTime) throws(LogError) -> TimedOffset? {
+        try log.firstRecord(atOrAfter: time.milliseconds, below: log.highWatermark)
+    }
+
+    /// Returns the first record with the largest timestamp that a reader may read.
+    func firstRecordWithLargestTimestamp() throws(LogError) -> TimedOffset? {
+        try log.firstRecordWithLargestTimestamp(below: log.highWatermark)
+    }
+
     /// Returns the values of all records, with "-" for a tombstone.
     func values() throws -> [String] {
         var values: [String] = []

@@ -90,24 +90,24 @@ private func subscribe(_ lane: Int = 1, at seconds: Int64, in rows: inout Rows) 
         try planner.plan(makeSend(.update, group: group, id: "to \(group)"), at: seconds, in: &rows)
             .expansions.map(\.lanes)
     }
-    for group in ["a", "b"] { #expect(try subscribe(to: group).appBeyondLimit == nil) }
+    for group in ["a", "b"] { #expect(try subscribe(to: group).appAtSubscriptionLimit == nil) }
     #expect(try lanes(ofUpdateTo: "unknown") == [.none])
     let before = rows.rows
     let plan = try subscribe(to: "c")
-    #expect(plan.appBeyondLimit == "shop" && plan.subscriptionAnswer != nil)
+    #expect(plan.appAtSubscriptionLimit == "shop" && plan.subscriptionAnswer != nil)
     #expect(rows.rows == before)
     #expect(try lanes(ofUpdateTo: "c") == [.every])
     // A known group and another app are not affected, not even by the next subscriptions.
-    #expect(try subscribe(to: "b", at: 7200).appBeyondLimit == nil)
-    #expect(try subscribe(to: "a", app: "other").appBeyondLimit == nil)
+    #expect(try subscribe(to: "b", at: 7200).appAtSubscriptionLimit == nil)
+    #expect(try subscribe(to: "a", app: "other").appAtSubscriptionLimit == nil)
     // A group that a send uses does not count any more. A new one may have members that were not stored.
     #expect(try lanes(ofUpdateTo: "a", at: 7200) == [.only(LaneSet([1]))])
-    #expect(try subscribe(to: "d", at: 7200).appBeyondLimit == nil)
-    #expect(try subscribe(to: "e", at: 7200).appBeyondLimit == "shop")
+    #expect(try subscribe(to: "d", at: 7200).appAtSubscriptionLimit == nil)
+    #expect(try subscribe(to: "e", at: 7200).appAtSubscriptionLimit == "shop")
     #expect(try lanes(ofUpdateTo: "d", at: 7200) == [.every])
     // The groups end with the lives of their members.
     let later = 7200 + GroupRow.membershipMilliseconds / 1000 + 3600
-    #expect(try subscribe(to: "f", at: later).appBeyondLimit == nil)
+    #expect(try subscribe(to: "f", at: later).appAtSubscriptionLimit == nil)
     #expect(try lanes(ofUpdateTo: "f", at: later) == [.only(LaneSet([1]))])
     #expect(try lanes(ofUpdateTo: "unknown too", at: later) == [.none])
 }

@@ -82,6 +82,17 @@ import Testing
         #expect(wire.client.isFinished && wire.server.isFinished)
     }
 
+    @Test func `a GOAWAY never names a stream above the one that was asked for`() {
+        for (lastStream, announced) in [
+            (Int32(-3), Int32(0)), (0, 0), (1, 1), (2, 1), (6, 5), (7, 7), (.max, .max),
+        ] {
+            let wire = Wire.open()
+            wire.server.sendGoaway(lastStream: lastStream)
+            wire.settle()
+            #expect(wire.client.takeEvents().goaway?.lastStream == announced, "\(lastStream)")
+        }
+    }
+
     @Test func `requests that were not sent before GOAWAY are not processed`() {
         let wire = Wire.open()
         wire.server.sendGoaway(lastStream: 0)

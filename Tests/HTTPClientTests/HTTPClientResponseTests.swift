@@ -24,9 +24,19 @@ import Testing
                 "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length:3\r\n\r\nabc",
                 inPiecesOf: size)
                 == response(status: 202, body: "abc", keepsAlive: true))
+        for head in [
+            "204 None\r\n", "204 None\r\nContent-Length: 3\r\n", "304 None\r\nContent-Length: 3\r\n",
+        ] {
+            #expect(
+                parse("HTTP/1.1 \(head)\r\n", inPiecesOf: size)
+                    == response(status: Int(head.prefix(3)) ?? 0, body: "", keepsAlive: true))
+        }
+        // A value may be empty, and may have spaces and tabs around it.
         #expect(
-            parse("HTTP/1.1 204 None\r\n\r\n", inPiecesOf: size)
-                == response(status: 204, body: "", keepsAlive: true))
+            parse(
+                "HTTP/1.1 200 A\r\nX-Empty:\r\nConnection:\tclose \r\nContent-Length: 2 \t\r\n\r\nab",
+                inPiecesOf: size)
+                == response(status: 200, body: "ab", keepsAlive: false))
         #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 3\r\n\r\nab", inPiecesOf: size) == .needsMore)
         #expect(
             parse("HTTP/1.1 200 A\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab", inPiecesOf: size)

@@ -67,6 +67,10 @@ struct HTTPConventionsTests {
             let answer = try #require(try await server.exchange(request, answers: 1).answers.first)
             #expect(answer.status >= 400 && answer.header("X-Request-Id")?.count == 32, "\(answer.head)")
         }
+        // A body that is announced far above the limit is refused with the head.
+        let huge = "POST /echo HTTP/1.1\r\nHost: x\r\nX-Request-Id: huge\r\nContent-Length: 99999999\r\n\r\n"
+        let refusal = try #require(try await server.exchange(huge, answers: 1).answers.first)
+        #expect(refusal.status == 413 && refusal.header("X-Request-Id") == "huge", "\(refusal.head)")
         // The library can no longer answer when the body is too slow.
         let slow = "POST /echo HTTP/1.1\r\nHost: x\r\nX-Request-Id: slow\r\nContent-Length: 9\r\n\r\na"
         let answer = try #require(try await server.exchange(slow, answers: 1).answers.first)

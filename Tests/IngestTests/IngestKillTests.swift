@@ -6,10 +6,11 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// Kills two processes of the ingest stage at every step while reports arrive, and then compares the topics with a
-/// model (`IngestKillTest`). It is a short run of `deploy/prove ingest-kills`.
+/// Kills two processes of the ingest stage at six of its steps, at random, and while they are frozen beyond their session.
+/// Reports arrive meanwhile. Then it compares the topics with a model (`IngestKillTest`). `deploy/prove ingest-kills` is a
+/// long run with all steps.
 @Suite struct IngestKillTests {
-    @Test func `the registry is exact although two processes die at steps, at random, and as zombies`()
+    @Test func `the registry is exact although two processes die at steps, at random, and after a freeze`()
         async throws
     {
         let cluster = try TestCluster()
@@ -18,6 +19,7 @@ import Testing
         var plan = IngestKillTest.Plan()
         plan.steps = [.deadLettersSent, .transactionBegun, .offsetsSent, .committed, .viewWritten, .restored]
         plan.reports = 2000 * trialCount(base: 1)
+        // Each run has a new seed, and `KILL_SEED` repeats one.
         plan.seed =
             ProcessInfo.processInfo.environment["KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0...999_999)

@@ -120,6 +120,15 @@ func problems(_ body: () throws -> Void) -> [String] {
     }
 }
 
+@Test func `a setting that the file has in both forms is reported`() throws {
+    try withFile("{ broker: { colour: 'blue' }, 'broker.colour': 'red' }") { path in
+        #expect(
+            problems { _ = try Sample.resolve(file: path) } == [
+                "broker.colour is set twice, as a nested name and with dots (file \(path))"
+            ])
+    }
+}
+
 @Test func `numbers, switches and lists in the file are read as their text`() throws {
     try withFile("{ broker: { 'allow-remote': true, 'request-max': 7 }, kafka: { names: ['a', 'b'] } }") {
         path in

@@ -31,6 +31,32 @@ struct RowBatchTests {
         }
     }
 
+    @Test func `rows before a refused key count in the sums of the file if they are committed`() throws {
+        for isAppended in [true, false] {
+            let directory = TemporaryDirectory()
+            let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
+            let table = environment.table(named: "rows")
+            var batch = RowBatch()
+            batch.putWithChecksum([1].span, value: [5].span)
+            let longKey = [UInt8](repeating: 2, count: EnvironmentLimits.keyBytesMax + 1)
+            batch.putWithChecksum(longKey.span, value: [6].span)
+            try environment.write { transaction in
+                do throws(StoreError) {
+                    if isAppended {
+                        try transaction.append(batch, to: table)
+                    } else {
+                        try transaction.apply(batch, to: table)
+                    }
+                } catch {
+                    #expect(error == .invalidKeySize(bytes: longKey.count))
+                }
+            }
+            #expect(try environment.rows(of: table) == [StoredRow(key: [1], value: [5])])
+            try environment.close()
+            #expect(try TreeCheck.damage(in: environment.path) == nil)
+        }
+    }
+
     @Test func `a row with a checksum is read without it, and a changed one is corruption`()
         throws
     {

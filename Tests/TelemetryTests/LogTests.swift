@@ -112,6 +112,39 @@ func `equal warnings and errors are suppressed after the tenth and counted when 
     #expect(lines.last?.contains(#""suppressed":15"#) == true)
 }
 
+@Test func `a clock that is set back does not suppress lines for longer`() {
+    var limiter = EqualLineLimiter()
+    let message: StaticString = "again"
+    for number in 0..<12 {
+        let suppressedBefore = limiter.admit(level: .warning, message: message, atSeconds: 3600)
+        #expect(suppressedBefore == (number < EqualLineLimiter.linesPerWindow ? 0 : nil))
+    }
+    // Two lines were suppressed before the clock was set back.
+    #expect(limiter.admit(level: .warning, message: message, atSeconds: 0) == 2)
+    #expect(limiter.admit(level: .warning, message: message, atSeconds: 1) == 0)
+}
+
+@Test func `no line is cut if the output does not block`() {
+    let pipe = Pipe()
+    let descriptor = pipe.fileHandleForWriting.fileDescriptor
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    let sink = LogSink(level: .info, format: .json, descriptor: descriptor)
+    let log = Log(component: "test", sink: sink)
+    // More than a pipe holds, and less than the sink.
+    let padding = String(repeating: "x ", count: 500)
+    for _ in 0..<400 { log.info("full", .field("padding", padding)) }
+    var text = ""
+    while text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) < 400 {
+        let data = pipe.fileHandleForReading.availableData
+        if data.isEmpty { break }
+        text += String(decoding: data, as: UTF8.self)
+    }
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 400 && lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
+    sink.flush()
+    try? pipe.fileHandleForWriting.close()
+}
+
 @Test func `a reader that does not read blocks no writer and learns the number of dropped lines`() {
     let pipe = Pipe()
     let sink = LogSink(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)

@@ -2,6 +2,7 @@ import CatalogRecords
 import Identifiers
 import InstallationRecords
 import JSON
+import Lifecycle
 import Members
 import RecordFormat
 import Sends
@@ -12,6 +13,10 @@ import Testing
 /// The events that records make, source by source, and their return after a restart.
 struct PartitionEventsTests {
     private let reader = JSONReader()
+    /// The time at which records are read, unless a test says otherwise.
+    private let start = Instant(nanoseconds: 1_000_000_000)
+    /// The stamp of most records, in milliseconds since 1970.
+    private static let stamp: Int64 = 1_763_600_000_000
 
     private func endpoint(_ types: [WebhookEventType] = WebhookEventType.allCases) -> WebhookEndpoint {
         WebhookEndpoint(
@@ -36,7 +41,7 @@ struct PartitionEventsTests {
     }
 
     private func record(
-        _ offset: Int64, key: [UInt8], value: [UInt8]?, stamp: Int64 = 1_763_600_000_000
+        _ offset: Int64, key: [UInt8], value: [UInt8]?, stamp: Int64 = stamp
     ) -> SourceRecord {
         SourceRecord(offset: offset, stamp: stamp, key: key, value: value)
     }
@@ -47,7 +52,7 @@ struct PartitionEventsTests {
             attributesType: "Match", activity: "a-1", group: "g-1", cause: .dismissed, eventTime: 5,
             receivedAt: 1_763_600_000_000)
         var events = makeEvents(.events)
-        let made = events.read(record(7, key: ended.key, value: ended.encoded()), with: reader)
+        let made = events.read(record(7, key: ended.key, value: ended.encoded()), with: reader, at: start)
         #expect(made.map(\.id) == ["events-3-7"])
         #expect(
             body(made.first)
@@ -61,7 +66,7 @@ struct PartitionEventsTests {
     @Test func `events of other types and apps are finished at once`() {
         var events = makeEvents(.events, types: [.tokenReported])
         let tap = Event(.tap, app: "shop", installation: "p", eventTime: 1, receivedAt: 1)
-        #expect(events.read(record(0, key: tap.key, value: tap.encoded()), with: reader).isEmpty)
+        #expect(events.read(record(0, key: tap.key, value: tap.encoded()), with: reader, at: start).isEmpty)
         #expect(events.cursor.openOffsets.isEmpty && events.cursor.committedNext == 1)
         let (foreignKey, ownKey) = (Array("shopping/u:ann".utf8), Array("shop/u:ann".utf8))
         let concernsForeign = events.concerns(key: foreignKey.span)
@@ -76,8 +81,9 @@ struct PartitionEventsTests {
             tokenHash: "ab", entry: "start:Match", reason: "Unregistered", invalidatedAt: nil, dispatchedAt: 1
         )
         let alive = Report(app: "shop", environment: .production, installation: "p-1", kind: .heartbeat)
-        #expect(events.read(record(0, key: alive.key, value: alive.encoded()), with: reader).isEmpty)
-        let made = events.read(record(1, key: dead.key, value: dead.encoded()), with: reader)
+        #expect(
+            events.read(record(0, key: alive.key, value: alive.encoded()), with: reader, at: start).isEmpty)
+        let made = events.read(record(1, key: dead.key, value: dead.encoded()), with: reader, at: start)
         #expect(made.map(\.type) == [.tokenDead])
         #expect(body(made.first).contains(#""reason":"Unregistered""#))
     }
@@ -106,8 +112,8 @@ struct PartitionEventsTests {
     ) -> [WebhookEvent] {
         records.enumerated().flatMap { index, progress in
             events.read(
-                record(offset + Int64(index), key: Array("shop/g-1".utf8), value: progress.encoded()),
-                with: reader)
+                record(offset + Int64(index), key: progress.recordKey, value: progress.encoded()),
+                with: reader, at: start)
         }
     }
 
@@ -142,10 +148,42 @@ struct PartitionEventsTests {
     @Test func `a send whose lanes do not answer is reported as incomplete`() {
         var events = makeEvents(.progress)
         #expect(read([planned(2), tally(0)], into: &events).isEmpty)
-        let startedAt: Int64 = 1_763_600_000_000
-        #expect(events.collectDue(at: startedAt + SendCollector.waitMilliseconds - 1).isEmpty)
-        let made = events.collectDue(at: startedAt + SendCollector.waitMilliseconds)
+        let wait = Int(SendCollector.waitMilliseconds)
+        #expect(events.collectDue(at: start.advanced(byMilliseconds: wait - 1)).isEmpty)
+        let made = events.collectDue(at: start.advanced(byMilliseconds: wait))
         #expect(made.count == 1 && body(made.first).contains(#""complete":false"#))
+    }
+
+    @Test func `sends of another app are left out, although progress is keyed by the id of the send`() {
+        var events = makeEvents(.progress)
+        var foreign = planned(1)
+        foreign.key = ScopeKey(app: "bank", group: "g-1")
+        let concernsOwn = events.concerns(key: planned(1).recordKey.span)
+        #expect(concernsOwn)
+        #expect(read([foreign, tally(0)], into: &events).isEmpty)
+        #expect(events.cursor.openOffsets.isEmpty && events.cursor.committedNext == 2)
+    }
+
+    @Test func `a pause of reading makes no send overdue`() {
+        var events = makeEvents(.progress)
+        #expect(read([planned(1)], into: &events).isEmpty)
+        let resumedAt = start.advanced(byMilliseconds: 10 * Int(SendCollector.waitMilliseconds))
+        events.didResume(at: resumedAt)
+        #expect(events.collectDue(at: resumedAt).isEmpty)
+        let made = read([tally(0)], from: 1, into: &events)
+        #expect(body(made.first).contains(#""complete":true"#))
+    }
+
+    @Test func `the records of other apps tell the time`() {
+        var events = makeEvents(.progress)
+        #expect(read([planned(1)], into: &events).isEmpty)
+        var foreign = planned(1)
+        foreign.key = ScopeKey(app: "bank", group: "g-1")
+        let late = record(
+            1, key: foreign.recordKey, value: foreign.encoded(),
+            stamp: Self.stamp + SendCollector.waitMilliseconds)
+        #expect(events.read(late, with: reader, at: start).isEmpty)
+        #expect(events.collectDue(at: start).count == 1)
     }
 
     // MARK: Breakers and dead letters
@@ -162,7 +200,7 @@ struct PartitionEventsTests {
     @Test func `a breaker opens with the first process and closes with the last one`() {
         var events = makeEvents(.members)
         func types(_ facts: ProcessFacts, at offset: Int64) -> [String] {
-            events.read(record(offset, key: facts.key, value: facts.encoded()), with: reader).map {
+            events.read(record(offset, key: facts.key, value: facts.encoded()), with: reader, at: start).map {
                 "\($0.type.rawValue) \($0.id)"
             }
         }
@@ -179,9 +217,9 @@ struct PartitionEventsTests {
     @Test func `breakers from before the cursor are known and not reported`() {
         var events = makeEvents(.members, from: 5)
         let open = facts("a", open: ["production"])
-        #expect(events.read(record(1, key: open.key, value: open.encoded()), with: reader).isEmpty)
+        #expect(events.read(record(1, key: open.key, value: open.encoded()), with: reader, at: start).isEmpty)
         let closed = facts("a", open: [])
-        let made = events.read(record(6, key: closed.key, value: closed.encoded()), with: reader)
+        let made = events.read(record(6, key: closed.key, value: closed.encoded()), with: reader, at: start)
         #expect(made.map(\.type) == [.breakerClosed])
     }
 
@@ -197,7 +235,8 @@ struct PartitionEventsTests {
         for offset in Int64(0)..<5 {
             #expect(
                 events.read(
-                    letter(offset, code: offset == 3 ? "b" : "a", stamp: minute + offset), with: reader
+                    letter(offset, code: offset == 3 ? "b" : "a", stamp: minute + offset), with: reader,
+                    at: start
                 )
                 .isEmpty)
         }
@@ -205,10 +244,14 @@ struct PartitionEventsTests {
         #expect(second.cursor.openOffsets.map(\.offset) == [0, 3])
         for offset in Int64(0)..<6 {
             _ = second.read(
-                letter(offset, code: offset == 3 ? "b" : "a", stamp: minute + offset), with: reader)
+                letter(offset, code: offset == 3 ? "b" : "a", stamp: minute + offset), with: reader, at: start
+            )
         }
-        #expect(second.collectDue(at: minute + 60_000).isEmpty)
-        let made = second.collectDue(at: minute + 60_000 + DeadLetterCollector.graceMilliseconds)
+        // The last record was stamped 5 ms after the minute's beginning.
+        let end = start.advanced(byMilliseconds: 60_000 - 5)
+        #expect(second.collectDue(at: end).isEmpty)
+        let made = second.collectDue(
+            at: end.advanced(byMilliseconds: Int(DeadLetterCollector.graceMilliseconds)))
         #expect(made.map(\.id) == ["dead-letters-3-0", "dead-letters-3-3"])
         #expect(body(made.first).contains(#""code":"a","stage":"ingest","count":5"#))
     }

@@ -6,31 +6,41 @@ import Testing
 
 @testable import Webhooks
 
-/// Returns an event of a recipient.
-func makeEvent(_ offset: Int64, of recipient: String = "u:ann", partition: Int32 = 0) -> WebhookEvent {
-    WebhookEvent(
-        .activityTapped, at: .init(source: .events, partition: partition, offset: offset),
-        orderKey: Array(recipient.utf8), time: offset
-    ) { $0.field("number", offset) }
-}
-
+/// The events of an endpoint that are sent, held back and given up.
 struct WebhookQueueTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
     private let failure = CallOutcome.failed(reason: "busy", retryAfterSeconds: nil)
+    /// The random number that leaves a pause unchanged.
+    private static let noJitter = 0.5
+    /// The pause after the first failed attempt.
+    private static let firstPauseMilliseconds = 5000
+    /// The longest pause of an event that an earlier owner has tried.
+    private static let pauseAfterRestartMilliseconds = 60_000
+
+    /// Returns an event of a recipient.
+    private func makeEvent(_ offset: Int64, of recipient: String = "u:ann") -> WebhookEvent {
+        WebhookEvent(
+            .activityTapped, at: .init(source: .events, partition: 0, offset: offset),
+            orderKey: Array(recipient.utf8), time: offset
+        ) { $0.field("number", offset) }
+    }
 
     @Test func `a failed event holds back its recipient and no other`() {
         var queue = WebhookQueue(eventsMax: 100, callsMax: 10)
         for offset in 0..<3 { queue.add(makeEvent(Int64(offset), of: "u:ann"), at: start) }
         queue.add(makeEvent(3, of: "u:ben"), at: start)
         #expect(queue.takeDue(at: start).map(\.anchor.offset) == [0, 3])
-        #expect(queue.finish(makeEvent(0), with: failure, at: start, chance: 0.5) == .retry(attempts: 1))
         #expect(
-            queue.finish(makeEvent(3, of: "u:ben"), with: .delivered, at: start, chance: 0.5) == .delivered)
-        #expect(queue.takeDue(at: start.advanced(byMilliseconds: 4999)).isEmpty)
-        let due = start.advanced(byMilliseconds: 5000)
+            queue.finish(makeEvent(0), with: failure, at: start, chance: Self.noJitter) == .retry(attempts: 1)
+        )
+        #expect(
+            queue.finish(makeEvent(3, of: "u:ben"), with: .delivered, at: start, chance: Self.noJitter)
+                == .delivered)
+        #expect(queue.takeDue(at: start.advanced(byMilliseconds: Self.firstPauseMilliseconds - 1)).isEmpty)
+        let due = start.advanced(byMilliseconds: Self.firstPauseMilliseconds)
         #expect(queue.nextAttempt == due)
         #expect(queue.takeDue(at: due).map(\.anchor.offset) == [0])
-        #expect(queue.finish(makeEvent(0), with: .delivered, at: due, chance: 0.5) == .delivered)
+        #expect(queue.finish(makeEvent(0), with: .delivered, at: due, chance: Self.noJitter) == .delivered)
         #expect(queue.takeDue(at: due).map(\.anchor.offset) == [1])
     }
 
@@ -42,11 +52,12 @@ struct WebhookQueueTests {
         for attempt in 1..<RetryDelays.attemptsMax {
             #expect(queue.takeDue(at: now).map(\.anchor.offset) == [0])
             #expect(
-                queue.finish(makeEvent(0), with: failure, at: now, chance: 1) == .retry(attempts: attempt))
+                queue.finish(makeEvent(0), with: failure, at: now, chance: Self.noJitter)
+                    == .retry(attempts: attempt))
             now = queue.nextAttempt ?? now
         }
         #expect(queue.takeDue(at: now).map(\.anchor.offset) == [0])
-        #expect(queue.finish(makeEvent(0), with: failure, at: now, chance: 1) == .givenUp)
+        #expect(queue.finish(makeEvent(0), with: failure, at: now, chance: Self.noJitter) == .givenUp)
         #expect(queue.takeDue(at: now).map(\.anchor.offset) == [1])
     }
 
@@ -54,20 +65,20 @@ struct WebhookQueueTests {
         var queue = WebhookQueue(eventsMax: 100, callsMax: 10)
         queue.add(makeEvent(0), at: start)
         _ = queue.takeDue(at: start)
-        #expect(queue.finish(makeEvent(0), with: .gone, at: start, chance: 0.5) == .disable)
+        #expect(queue.finish(makeEvent(0), with: .gone, at: start, chance: Self.noJitter) == .disable)
         #expect(queue.eventCount == 1 && queue.callCount == 0)
     }
 
-    @Test func `the attempts of an earlier owner count`() {
+    @Test func `the attempts of an earlier owner count, and the next one comes within a minute`() {
         var queue = WebhookQueue(eventsMax: 100, callsMax: 10)
-        queue.add(makeEvent(0), attempts: 9, at: start)
+        queue.add(makeEvent(0), attempts: RetryDelays.attemptsMax - 1, at: start)
         #expect(queue.takeDue(at: start).isEmpty)
-        let due = start.advanced(byMilliseconds: 60_000)
+        let due = start.advanced(byMilliseconds: Self.pauseAfterRestartMilliseconds)
         #expect(queue.takeDue(at: due).count == 1)
-        #expect(queue.finish(makeEvent(0), with: failure, at: due, chance: 0.5) == .givenUp)
+        #expect(queue.finish(makeEvent(0), with: failure, at: due, chance: Self.noJitter) == .givenUp)
     }
 
-    /// Outcomes by a seed. The model knows only the invariants.
+    /// Each seed gives other events and outcomes. The test checks the invariants after each step.
     @Test func `in every history the events of a recipient arrive in order, and all of them`() {
         for trial in 0..<trialCount(base: 100) {
             let seed = UInt64(trial)
@@ -107,6 +118,7 @@ struct WebhookQueueTests {
                     case .retry, .disable: break
                     }
                 }
+                // Time passes only while nothing is in flight, so that recipients really wait for their next attempts.
                 if inFlight.isEmpty, let next = queue.nextAttempt, random.number(below: 4) == 0 {
                     now = max(now, next)
                 }

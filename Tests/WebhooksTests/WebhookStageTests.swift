@@ -2,6 +2,7 @@ import Catalog
 import CatalogRecords
 import Cryptography
 import Foundation
+import Identifiers
 import IngestTesting
 import InstallationRecords
 import JSON
@@ -10,6 +11,7 @@ import Lifecycle
 import Members
 import ProcessTesting
 import RecordFormat
+import Sends
 import Simulation
 import TLS
 import Telemetry
@@ -33,10 +35,11 @@ import WebhooksTesting
     }
 
     private func makeEndpoint(
-        tls: TLSContext? = nil, _ script: @escaping ScriptedEndpoint.Script
+        types: [WebhookEventType] = [.activityTapped], tls: TLSContext? = nil,
+        _ script: @escaping ScriptedEndpoint.Script
     ) throws -> (server: ScriptedEndpoint, record: WebhookTestEndpoint) {
         var record = try WebhookTestEndpoint(
-            url: "http://127.0.0.1:1/", types: [.activityTapped], in: directory.path)
+            url: "http://127.0.0.1:1/", types: types, in: directory.path)
         let server = try ScriptedEndpoint(keys: [record.key], tls: tls, script)
         record.record.url = "\(tls == nil ? "http" : "https")://localhost:\(server.port)/hooks?a=b"
         return (server, record)
@@ -77,6 +80,27 @@ import WebhooksTesting
         await stage.stop()
         #expect(stage.failure == nil)
         #expect(stage.count("flotilla_webhooks_events_total", "outcome", "delivered") == 200)
+    }
+
+    @Test func `a send is reported when its lanes have finished it`() async throws {
+        let (server, record) = try makeEndpoint(types: [.sendCompleted]) { _ in .status(200) }
+        let key = ScopeKey(app: TestBed.app.id, group: "g-1")
+        let parts: [ProgressRecord.Part] = [
+            .planner(.init(.planned, version: 1, generation: 1, laneCount: 2)),
+            .lanes([0], LaneTally()), .lanes([1], LaneTally()),
+        ]
+        let writer = try RecordWriter(on: bed, to: .progress)
+        for part in parts {
+            let progress = ProgressRecord(
+                send: "s-1", key: key, isDryRun: false, acceptedAt: 1, writtenAt: 2, part: part)
+            writer.write(key: progress.recordKey, value: progress.encoded())
+        }
+        #expect(writer.finish())
+        let stage = try await RunningWebhooks(bed, endpoint: record, directory: directory.path)
+        try await eventually("the send is reported") { !server.calls.isEmpty }
+        let call = try #require(server.calls.first)
+        #expect(call.type == "send.completed" && call.body.contains(#""sendId":"s-1""#), "\(call.body)")
+        await stage.stop()
     }
 
     @Test func `the newest calls are remembered with their outcome and the next attempt`() async throws {

@@ -10,6 +10,8 @@ internal import Telemetry
 /// A measurement of one lane of the registry, the LMDB database of a partition, as fan-out uses it: restored from
 /// the records of the topic, read in pages, and changed.
 enum RegistryBenchmark {
+    // What is not private is also for `RegistryKafkaBenchmark`.
+
     // The targets. Rates are in rows per second.
     static let restoreRateTarget = 200_000.0
     private static let scanRateTarget = 3_000_000.0
@@ -22,7 +24,8 @@ enum RegistryBenchmark {
 
     private struct Options {
         var tokenCount = 5_000_000
-        var scans = 5
+        /// The number of repetitions of each scan.
+        var rounds = 5
         var changes = 200_000
         /// The number of records that are also restored through Kafka. 0 skips this.
         var kafkaRows = 1_000_000
@@ -35,21 +38,22 @@ enum RegistryBenchmark {
             while let (name, number) = try reader.nextNumber() {
                 switch name {
                 case "--tokens": tokenCount = number
-                case "--scans": scans = number
+                case "--scans": rounds = number
                 case "--changes": changes = number
                 case "--kafka": kafkaRows = number
                 default: throw BenchmarkFailure.unknownOption(name)
                 }
             }
-            guard tokenCount >= RegistryRows.tokensMin, scans > 0 else {
+            guard tokenCount >= RegistryRows.tokensMin, rounds > 0, changes >= 2 else {
                 throw BenchmarkFailure(
-                    "--tokens must be \(RegistryRows.tokensMin) or more, and --scans 1 or more")
+                    "--tokens must be \(RegistryRows.tokensMin) or more, --scans 1 or more, and --changes 2 or more"
+                )
             }
         }
 
         /// The options as a person writes them.
         var text: String {
-            "--tokens \(tokenCount) --scans \(scans) --changes \(changes) --kafka \(kafkaRows)"
+            "--tokens \(tokenCount) --scans \(rounds) --changes \(changes) --kafka \(kafkaRows)"
                 + (brokers.map { " --bootstrap \($0.joined(separator: ","))" } ?? "")
         }
     }
@@ -57,11 +61,11 @@ enum RegistryBenchmark {
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
         let directory = try BenchmarkDirectory()
-        print(
-            "registry: \(grouped(Double(options.tokenCount))) tokens in one lane, a fifth of them in one group"
-        )
-        print("$ flotilla-bench registry \(options.text)")
         let rows = try RegistryRows(tokenCount: options.tokenCount, directory: directory.path)
+        print(
+            "registry: \(grouped(Double(rows.tokenCount))) tokens in one lane, "
+                + "\(grouped(Double(rows.largeGroupTokenCount))) of them in one group")
+        print("$ flotilla-bench registry \(options.text)")
         print("  \(grouped(Double(rows.count))) records, \(rows.byteCount / rows.count) bytes each with key")
         let memory = PrivateMemorySampler()
         let lane = try openLane(at: directory.path + "/lane")
@@ -116,20 +120,20 @@ enum RegistryBenchmark {
         let group = selection(of: .updates(group: RegistryRows.largeGroup))
         try measureScan(
             name: "group of \(grouped(Double(rows.largeGroupTokenCount)))", lane: lane, selection: group,
-            counting: .found(rows.largeGroupTokenCount), scans: options.scans)
+            counting: .found(rows.largeGroupTokenCount), rounds: options.rounds)
         let everyone = selection(of: .starts(type: "MatchAttributes"))
         try measureScan(
             name: "everyone's start tokens", lane: lane, selection: everyone,
-            counting: .found(rows.tokenCount / 2), scans: options.scans)
+            counting: .found(rows.tokenCount / 2), rounds: options.rounds)
         // A tag has no index, so the scan visits the start tokens of everyone.
         var tagged = everyone
         tagged.program = .anyTag(of: ["tag3"])
         try measureScan(
             name: "a tag's start tokens, rows looked at", lane: lane, selection: tagged,
-            counting: .visited(rows.tokenCount / 2), scans: options.scans)
+            counting: .visited(rows.tokenCount / 2), rounds: options.rounds)
     }
 
-    /// The rows that the rate of a scan counts.
+    /// The rows that the rate of a scan counts. A number of found rows is also checked.
     private enum CountedRows {
         /// The rows that the scan finds, which must be this many.
         case found(Int)
@@ -145,18 +149,18 @@ enum RegistryBenchmark {
 
     /// Reads all pages of a selection several times, each time from another bucket.
     private static func measureScan(
-        name: String, lane: Lane, selection: TokenSelection, counting rows: CountedRows, scans: Int
+        name: String, lane: Lane, selection: TokenSelection, counting rows: CountedRows, rounds: Int
     ) throws {
         var page = TokenPage()
         var rates: [Double] = []
         var coreRates: [Double] = []
-        for run in 0..<scans {
+        for round in 0..<rounds {
             var rowsFound = 0
-            // Each token is read, as a sender of pushes does.
+            // Each token is read, as the expander does for a sheet.
             var tokenBytes = 0
             let usage = try Usage.measure {
                 var cursor: PageCursor? = PageCursor(
-                    startingAt: UInt16(truncatingIfNeeded: run * scanStartStep))
+                    startingAt: UInt16(truncatingIfNeeded: round * scanStartStep))
                 while let next = cursor {
                     cursor = try lane.fillPage(with: selection, from: next, into: &page)
                     rowsFound += page.count
@@ -194,7 +198,7 @@ enum RegistryBenchmark {
             try commit()
         }
         print(
-            "  changes, \(grouped(Double(changesPerTransaction))) in a transaction: "
+            "  \(grouped(Double(changeCount))) changes, \(grouped(Double(changesPerTransaction))) in a transaction: "
                 + "\(grouped(Double(changeCount) / usage.seconds)) rows a second")
     }
 

@@ -69,7 +69,7 @@ package struct GroupRow: JSONRecord, Hashable {
     /// For a recipient: the whole group's `groupSendCount` when the held send began to wait. If that count has
     /// changed, a newer send to the whole group exists.
     package var groupSendCountWhenHeld = 0
-    /// Recently cancelled sends, oldest first. Every `SupersededVersions` of the group names them.
+    /// For a whole group: recently cancelled sends, oldest first. Every `SupersededVersions` of the group names them.
     package var cancelledSends: [CancelledSend] = []
     /// The timestamp of its last send's record, in milliseconds since 1970.
     package var lastSendAt: Int64 = 0

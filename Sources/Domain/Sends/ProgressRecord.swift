@@ -90,7 +90,9 @@ package struct ProgressRecord: JSONRecord, Hashable {
         }
     }
 
+    /// The id of the send, which is also the key of the record. So all parts of a send lie in one partition.
     package var send: String
+    /// The scope of the send.
     package var key: ScopeKey
     package var isDryRun: Bool
     /// The time at which the gateway accepted the send, in milliseconds since 1970.
@@ -111,6 +113,9 @@ package struct ProgressRecord: JSONRecord, Hashable {
         self.writtenAt = writtenAt
         self.part = part
     }
+
+    /// The key of the record in the topic.
+    package var recordKey: [UInt8] { RecordKey.join(send) }
 
     package func write(to writer: inout JSONWriter) {
         writer.field("send", send)

@@ -15,17 +15,20 @@ package enum GrowingOutput {
 
     /// Calls `step` with free space until it is done. Returns nil if a step failed, or if the output has
     /// more than `max` bytes. `expecting` is the first size of the memory.
+    ///
+    /// The memory grows to one byte more than `max`, because a stream may need free space to reach its end.
     package static func fill(
         expecting: Int, max: Int, step: (UnsafeMutableRawBufferPointer) -> StepResult
     ) -> [UInt8]? {
-        var output = [UInt8](repeating: 0, count: Swift.min(Swift.max(expecting, sizeMin), max))
+        let sizeMax = max + 1
+        var output = [UInt8](repeating: 0, count: Swift.min(Swift.max(expecting, sizeMin), sizeMax))
         var filled = 0
         var idleSteps = 0
         while true {
             if filled == output.count {
-                guard output.count < max else { return nil }
+                guard output.count < sizeMax else { return nil }
                 output.append(
-                    contentsOf: repeatElement(0, count: Swift.min(output.count, max - output.count)))
+                    contentsOf: repeatElement(0, count: Swift.min(output.count, sizeMax - output.count)))
             }
             let result = unsafe output.withUnsafeMutableBytes { bytes in
                 unsafe step(UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
@@ -37,6 +40,7 @@ package enum GrowingOutput {
                 filled += written
             case .done(let written):
                 filled += written
+                guard filled <= max else { return nil }
                 output.removeLast(output.count - filled)
                 return output
             case .failed:

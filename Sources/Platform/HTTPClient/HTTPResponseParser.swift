@@ -81,9 +81,9 @@ package struct HTTPResponseParser {
         else { return false }
         if number < 200 { return true }
         status = number
-        // These two never have a body.
-        contentLength = number == 204 || number == 304 ? 0 : nil
         guard parseHeaders(lines.dropFirst()) else { return false }
+        // These two never have a body. The length of a 304 is that of another answer's body.
+        if number == 204 || number == 304 { contentLength = 0 }
         if statusLine[0] == "HTTP/1.0" { keepsAlive = false }
         return true
     }
@@ -91,9 +91,10 @@ package struct HTTPResponseParser {
     private mutating func parseHeaders(_ lines: ArraySlice<Substring>) -> Bool {
         var isChunked = false
         for line in lines {
-            let parts = line.split(separator: ":", maxSplits: 1)
+            // A value may be empty.
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { return false }
-            let value = parts[1].drop { $0 == " " || $0 == "\t" }
+            let value = Self.trimmed(parts[1])
             switch parts[0].lowercased() {
             case "content-length":
                 guard let length = Int(value), length >= 0,
@@ -108,5 +109,13 @@ package struct HTTPResponseParser {
         }
         if isChunked { contentLength = nil }
         return true
+    }
+
+    /// Returns the value without the spaces and tabs around it.
+    private static func trimmed(_ value: Substring) -> Substring {
+        let isBlank = { (character: Character) in character == " " || character == "\t" }
+        let rest = value.drop(while: isBlank)
+        guard let last = rest.lastIndex(where: { !isBlank($0) }) else { return "" }
+        return rest[...last]
     }
 }

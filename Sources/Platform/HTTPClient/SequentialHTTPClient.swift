@@ -10,6 +10,7 @@ package final class SequentialHTTPClient: Sendable {
         client = try LoopOwned(thread: name) { ReconnectingClient(host: host, port: port, on: $0.loop) }
     }
 
+    /// Stops. A request that waits for its answer fails.
     package func stop() { client.stop { $0.end() } }
 
     /// Sends a request and returns its outcome.
@@ -22,13 +23,15 @@ package final class SequentialHTTPClient: Sendable {
             let isAccepted = client.execute {
                 $0.send(request, withinMilliseconds: milliseconds) { continuation.resume(returning: $0) }
             }
-            if !isAccepted { continuation.resume(returning: .failed("the client has been stopped")) }
+            if !isAccepted { continuation.resume(returning: ReconnectingClient.stopped) }
         }
     }
 }
 
 /// A connection that is replaced when it has ended, and the waiting caller. Confined to its loop.
 private final class ReconnectingClient {
+    static let stopped = HTTPClientConnection.ExchangeOutcome.failed("the client has been stopped")
+
     private let host: String
     private let port: Int
     private let loop: EventLoop
@@ -49,16 +52,23 @@ private final class ReconnectingClient {
         usableConnection().send(request, deadline: loop.now.advanced(byMilliseconds: milliseconds))
     }
 
-    func end() { connection?.end() }
+    func end() {
+        connection?.end()
+        report(Self.stopped)
+    }
+
+    private func report(_ outcome: HTTPClientConnection.ExchangeOutcome) {
+        let callback = onOutcome
+        onOutcome = nil
+        callback?(outcome)
+    }
 
     private func usableConnection() -> HTTPClientConnection {
         if let connection, !connection.hasEnded { return connection }
         let newConnection = HTTPClientConnection(host: host, port: port, on: loop) { [unowned self] outcome in
-            let callback = onOutcome
-            onOutcome = nil
             // After a failure a late answer could be taken for the answer to the next request.
             if case .failed = outcome { self.connection?.end() }
-            callback?(outcome)
+            report(outcome)
         }
         self.connection = newConnection
         return newConnection

@@ -57,8 +57,10 @@ final class HTTPConnection {
 
     private func beginExchange(for call: AccessHandlerCall) -> Bool {
         serverState.beginExchange()
+        var requestID = RequestID.random()
         do {
             let decoded = try call.head(target: target).decode(peer: peer, limits: serverState.limits)
+            requestID = decoded.request.id
             let newExchange = try HTTPExchange(
                 decoded: decoded, routes: serverState.routes, limits: serverState.limits)
             exchange = newExchange
@@ -70,7 +72,7 @@ final class HTTPConnection {
             return enterPhase(.body(ConnectionDeadlines.BodyProgress(startingAt: .now())))
         } catch {
             serverState.metrics?.countRefusal(code: error.code)
-            exchange = HTTPExchange(refused: error)
+            exchange = HTTPExchange(refused: error, requestID: requestID)
             // The library closes the connection after an answer that precedes the body.
             return answer(on: call.connection)
         }

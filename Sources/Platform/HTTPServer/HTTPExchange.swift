@@ -68,9 +68,9 @@ struct HTTPExchange {
         self.request = request
     }
 
-    init(refused refusal: HTTPRefusal) {
+    init(refused refusal: HTTPRefusal, requestID: String) {
         state = .answer(refusal.response)
-        conventions = HTTPConventions(requestID: RequestID.random())
+        conventions = HTTPConventions(requestID: requestID)
         route = nil
         bodyBytesMax = 0
         closesConnection = true

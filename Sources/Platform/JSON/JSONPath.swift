@@ -7,6 +7,8 @@ struct JSONPath {
     static let charactersMax = 256
 
     private(set) var text = ""
+    /// Whether the ellipsis of a long path ends the text.
+    private var isShortened = false
 
     mutating func append(name: String) {
         let short =
@@ -21,8 +23,9 @@ struct JSONPath {
     mutating func append(index: Int) { add("[\(index)]") }
 
     private mutating func add(_ part: String) {
-        guard text.count < Self.charactersMax else { return }
-        text += text.count + part.count <= Self.charactersMax ? part : "…"
+        guard !isShortened else { return }
+        isShortened = text.count + part.count > Self.charactersMax
+        text += isShortened ? "…" : part
     }
 
     /// Whether the name has only letters, digits, underscores and hyphens.
@@ -43,7 +46,8 @@ struct JSONPath {
         for scalar in name.unicodeScalars {
             switch scalar {
             case "\"", "\\": text += "\\\(scalar)"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F: text += "\\u{\(scalar.value)}"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                text += "\\u{\(String(scalar.value, radix: 16))}"
             default: text.unicodeScalars.append(scalar)
             }
         }

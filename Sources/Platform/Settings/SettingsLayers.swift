@@ -15,11 +15,17 @@ struct SettingsLayers {
 
     /// Applies the settings file.
     mutating func add(_ members: [SettingsFile.Member], from path: String) {
+        var keys: Set<String> = []
         for (key, text) in members {
+            guard keys.insert(key).inserted else {
+                problems.append("\(key) is set twice, as a nested name and with dots (file \(path))")
+                continue
+            }
             guard schema.declaration(forKey: key) != nil else {
-                let keys = schema.declarations.map(\.key)
+                let knownKeys = schema.declarations.map(\.key)
                 problems.append(
-                    schema.unknownNameMessage(for: key, kind: "setting", among: keys) + " (file \(path))")
+                    schema.unknownNameMessage(for: key, kind: "setting", among: knownKeys) + " (file \(path))"
+                )
                 continue
             }
             set(key, to: text, from: .file(path))

@@ -77,6 +77,7 @@ internal import CLMDB
     /// faster for neighboring rows, because the cursor stays on its page.
     package mutating func apply(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
         var target = unsafe try openTable(table)
+        defer { unsafe storeSum(of: target) }
         for index in 0..<batch.count {
             if let stored = batch.value(at: index) {
                 unsafe try write(key: batch.key(at: index), stored: stored, to: &target)
@@ -84,12 +85,12 @@ internal import CLMDB
                 _ = unsafe try remove(batch.key(at: index), from: &target)
             }
         }
-        unsafe storeSum(of: target)
     }
 
     /// Appends sorted rows behind all rows of the table. It needs no search, and it fills the pages.
     package mutating func append(_ batch: borrowing RowBatch, to table: Table) throws(StoreError) {
         var target = unsafe try openTable(table)
+        defer { unsafe storeSum(of: target) }
         for index in 0..<batch.count {
             guard let stored = batch.value(at: index) else {
                 preconditionFailure("an appended batch must not contain removals")
@@ -104,7 +105,6 @@ internal import CLMDB
             if result != 0 { throw recordFailure(result: result, action: "write") }
             unsafe target.sum.add(rowChecksum: Self.checksum(in: stored))
         }
-        unsafe storeSum(of: target)
     }
 
     /// A table that is being written. LMDB closes the cursor with the transaction.
@@ -134,8 +134,8 @@ internal import CLMDB
         return unsafe OpenTable(index: index, cursor: cursor, sum: tableSums[index])
     }
 
-    /// Stores the sum of the table. After a failed change it is not called, because the transaction is
-    /// aborted.
+    /// Stores the sum of the table. A batch stores it even if a key has a wrong length, because the rows before that
+    /// key are written, and the caller may commit them. After any other failure the transaction is aborted.
     private mutating func storeSum(of target: OpenTable) {
         unsafe tableSums[target.index] = unsafe target.sum
     }

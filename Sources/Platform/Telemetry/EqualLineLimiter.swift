@@ -28,7 +28,9 @@ struct EqualLineLimiter {
         let kind = unsafe LineKind(level: level, message: UInt(bitPattern: message.utf8Start))
         var window = windows[kind] ?? RateWindow(startedAt: now)
         defer { windows[kind] = window }
-        if now - window.startedAt >= Self.windowSeconds {
+        // A clock that was set back ends the window, too. Otherwise it could last for hours.
+        let isInWindow = (0..<Self.windowSeconds).contains(now - window.startedAt)
+        if !isInWindow {
             let suppressed = window.suppressed
             window = RateWindow(startedAt: now, written: 1)
             return suppressed

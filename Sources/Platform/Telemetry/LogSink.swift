@@ -133,7 +133,8 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Writes the line, or drops the rest of it if the file refuses it.
+    /// Writes the line, or drops the rest of it if the file refuses it. Waits for a full pipe, also if another process
+    /// has made it non-blocking.
     private func writeFully(_ line: [UInt8]) {
         unsafe line.withUnsafeBytes { bytes in
             var offset = 0
@@ -141,6 +142,11 @@ package final class LogSink: Sendable {
                 let written = unsafe Glibc.write(
                     descriptor, bytes.baseAddress! + offset, bytes.count - offset)
                 if written < 0 && errno == EINTR { continue }
+                if written < 0 && errno == EAGAIN {
+                    var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = unsafe poll(&state, 1, -1)
+                    continue
+                }
                 if written <= 0 { return }
                 offset += written
             }

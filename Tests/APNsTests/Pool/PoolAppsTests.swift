@@ -37,7 +37,7 @@ import Testing
                 app.budget = holes[index].budget
             }
         }
-        #expect(app.faults.isEmpty && holes.allSatisfy { $0.faults.isEmpty }, "seed \(seed)")
+        #expect(app.brokenRules.isEmpty && holes.allSatisfy { $0.brokenRules.isEmpty }, "seed \(seed)")
         return submitted.count { app.requests[$0]?.end == .answered }
     }
 

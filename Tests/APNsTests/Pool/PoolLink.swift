@@ -74,7 +74,7 @@ struct PoolLink {
     var takesMore: Bool { streams.values.count { !$0.hasLeft } < unsentMax }
 
     /// Returns the rule that another request would break now, or nil.
-    func faultOfSending(with settings: PoolSettings, at now: Instant) -> String? {
+    func ruleBrokenBySending(with settings: PoolSettings, at now: Instant) -> String? {
         if !isOpen { return "sent before the connection was open" }
         if hasReadGoaway { return "sent after GOAWAY" }
         if streams.count >= knownStreamsMax { return "more streams than the peer allows" }

@@ -27,6 +27,9 @@ struct PoolWorld {
     var pool: PoolStateMachine
     var budget = ConnectBudget()
     var now = Instant(nanoseconds: 0)
+    /// The most connections of a pool in any history.
+    static let connectionsMax = 4
+
     /// The connections, by the pool's number for them.
     var links: [UInt32: PoolLink] = [:]
     /// The requests without an end, by the pool's ticket.
@@ -45,7 +48,7 @@ struct PoolWorld {
     /// The time of each connect.
     var connects: [Instant] = []
     /// The rules that the pool broke, in words.
-    var faults: Set<String> = []
+    var brokenRules: Set<String> = []
     /// Whether the server behaves well.
     var isCalm = false
     /// Whether the server never answers a connect.
@@ -60,7 +63,7 @@ struct PoolWorld {
         random = SeededGenerator(seed: seed)
         self.mutant = mutant
         var settings = PoolSettings()
-        settings.connectionsMax = 1 + random.number(below: 4)
+        settings.connectionsMax = 1 + random.number(below: Self.connectionsMax)
         settings.streamsPerConnectionMax = 1 + random.number(below: 20)
         settings.waitingMax = 1 + random.number(below: 60)
         settings.requestsMax = settings.waitingMax + random.number(below: 80)
@@ -114,16 +117,16 @@ struct PoolWorld {
         let capacity = pool.capacity
         do {
             let ticket = try pool.submit(sendBy: limits.sendBy, attempts: limits.attempts, at: now)
-            if capacity == 0 { faults.insert("took a request although it was full") }
+            if capacity == 0 { brokenRules.insert("took a request although it was full") }
             lastPosition += 1
             let request = addRequest(ticket: ticket, limits: limits, position: lastPosition)
             if openRequests.count > pool.settings.requestsMax {
-                faults.insert("more requests than requestsMax")
+                brokenRules.insert("more requests than requestsMax")
             }
             return request
         } catch {
-            if capacity > 0 { faults.insert("refused a request although it was not full") }
-            if (error == .stopped) != pool.isStopped { faults.insert("the wrong reason for a refusal") }
+            if capacity > 0 { brokenRules.insert("refused a request although it was not full") }
+            if (error == .stopped) != pool.isStopped { brokenRules.insert("the wrong reason for a refusal") }
             return nil
         }
     }
@@ -153,14 +156,14 @@ struct PoolWorld {
 
     private mutating func withdrawAll() {
         for ticket in pool.takeWaiting() { end(ticket, with: .withdrawn) }
-        if pool.waitingCount + pool.backingOffCount > 0 { faults.insert("something still waits") }
+        if pool.waitingCount + pool.backingOffCount > 0 { brokenRules.insert("something still waits") }
     }
 
     mutating func stop() {
         pool.stop(at: now)
         act()
         let waiting = openRequests.keys.contains { pool.connection(of: $0) == nil }
-        if waiting { faults.insert("a pool that stopped leaves a request waiting") }
+        if waiting { brokenRules.insert("a pool that stopped leaves a request waiting") }
     }
 
     /// Handles the deadline of the stop.
@@ -168,9 +171,9 @@ struct PoolWorld {
         pool.closeAll()
         act()
         if !openRequests.isEmpty || !overdueRequests.isEmpty {
-            faults.insert("a pool that closed has left a request open")
+            brokenRules.insert("a pool that closed has left a request open")
         }
-        if !links.isEmpty { faults.insert("a connection is left") }
+        if !links.isEmpty { brokenRules.insert("a connection is left") }
     }
 
     // MARK: Sending
@@ -180,15 +183,15 @@ struct PoolWorld {
         while let next = pool.nextSend(at: now) {
             act()
             guard var link = links[next.connection] else {
-                faults.insert("sent over a connection that does not exist")
+                brokenRules.insert("sent over a connection that does not exist")
                 return
             }
             guard let request = openRequests[next.ticket], let known = requests[request] else {
-                faults.insert("sent a request that had ended")
+                brokenRules.insert("sent a request that had ended")
                 return
             }
-            if let fault = link.faultOfSending(with: pool.settings, at: now) { faults.insert(fault) }
-            if known.limits.sendBy <= now { faults.insert("sent a request after its time to leave") }
+            if let rule = link.ruleBrokenBySending(with: pool.settings, at: now) { brokenRules.insert(rule) }
+            if known.limits.sendBy <= now { brokenRules.insert("sent a request after its time to leave") }
             noteFirstSend(of: request)
             guard link.takesMore else {
                 links[next.connection]?.isFull = true
@@ -204,7 +207,7 @@ struct PoolWorld {
     /// Checks that requests are sent for the first time in the order of their positions.
     private mutating func noteFirstSend(of request: Int) {
         guard let position = requests[request]?.position else { return }
-        if unsentPositions.min() != position { faults.insert("one request has overtaken another") }
+        if unsentPositions.min() != position { brokenRules.insert("one request has overtaken another") }
         unsentPositions.remove(position)
         requests[request]?.position = nil
     }
@@ -214,15 +217,15 @@ struct PoolWorld {
     /// Ends a request, and checks that its end is true.
     mutating func end(_ ticket: PoolTicket, with end: PushEnd) {
         guard let request = openRequests.removeValue(forKey: ticket), let known = requests[request] else {
-            faults.insert("ended a request that is not open")
+            brokenRules.insert("ended a request that is not open")
             return
         }
-        if known.end != nil { faults.insert("ended twice") }
+        if known.end != nil { brokenRules.insert("ended twice") }
         requests[request]?.end = end
         if let position = known.position { unsentPositions.remove(position) }
         switch end {
         case .notProcessed, .withdrawn:
-            if known.acceptedCount > 0 { faults.insert("accepted, but called unprocessed") }
+            if known.acceptedCount > 0 { brokenRules.insert("accepted, but called unprocessed") }
         case .unknown(.overdue): overdueRequests[ticket] = request
         case .unknown, .answered: break
         }
@@ -238,7 +241,7 @@ struct PoolWorld {
         if case .answered = outcome, verdict == .retry, let request = openRequests[ticket] {
             requests[request]?.retries += 1
             if let known = requests[request], known.retries >= known.limits.attempts {
-                faults.insert("tried more often than allowed")
+                brokenRules.insert("tried more often than allowed")
             }
         }
         settle(ticket, as: verdict)
@@ -257,14 +260,14 @@ struct PoolWorld {
             if mutant == .endsTwice { self.end(ticket, with: end) }
         case .lateAnswer: settleOverdue(ticket, isAnswered: true)
         case .noLateAnswer: settleOverdue(ticket, isAnswered: false)
-        case .retry where pool.isStopped: faults.insert("requeued in a stopped pool")
+        case .retry where pool.isStopped: brokenRules.insert("requeued in a stopped pool")
         case .retry, .stale: break
         }
     }
 
     private mutating func settleOverdue(_ ticket: PoolTicket, isAnswered: Bool) {
         if overdueRequests.removeValue(forKey: ticket) == nil {
-            faults.insert("late twice, or not overdue before")
+            brokenRules.insert("late twice, or not overdue before")
         }
         if isAnswered { lateAnswerCount += 1 } else { missingAnswerCount += 1 }
     }
@@ -291,9 +294,9 @@ struct PoolWorld {
             let known = requests[frame.request]
         else { return }
         requests[frame.request]?.acceptedCount += 1
-        if known.acceptedCount > 0 { faults.insert("accepted twice") }
+        if known.acceptedCount > 0 { brokenRules.insert("accepted twice") }
         switch known.end {
-        case .notProcessed, .withdrawn: faults.insert("accepted, but called unprocessed")
+        case .notProcessed, .withdrawn: brokenRules.insert("accepted, but called unprocessed")
         case nil, .answered, .unknown: break
         }
     }
@@ -319,7 +322,7 @@ struct PoolWorld {
             switch action {
             case .connect(let number):
                 if let last = connects.last, now.milliseconds(since: last) < 1_000 {
-                    faults.insert("connects more often than the budget allows")
+                    brokenRules.insert("connects more often than the budget allows")
                 }
                 connects.append(now)
                 let unsentMax =

@@ -101,6 +101,20 @@ struct TopicTests {
         }
     }
 
+    @Test func `an addition to a list that is not set begins with its default`() {
+        func overrides(after operation: AlterConfigsRequest.ChangeOperation, of value: String) -> [String:
+            String]
+        {
+            var overrides: [String: String] = [:]
+            let change = AlterConfigsRequest.Change(
+                name: "cleanup.policy", operation: operation.rawValue, value: value)
+            #expect(ConfigsHandler.apply([change], to: &overrides) == nil)
+            return overrides
+        }
+        #expect(overrides(after: .append, of: "compact") == ["cleanup.policy": "delete,compact"])
+        #expect(overrides(after: .subtract, of: "compact") == ["cleanup.policy": "delete"])
+    }
+
     @Test func `an unknown setting or value is refused`() throws {
         try withBroker { broker in
             let client = try broker.client()

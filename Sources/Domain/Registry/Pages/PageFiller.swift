@@ -28,39 +28,37 @@ struct PageFiller: ~Copyable {
         _ suffix: Span<UInt8>, value: Span<UInt8>, group: Span<UInt8>?, to page: inout TokenPage,
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
-        var entry = TokenPage.Entry()
-        entry.flags = value[0]
-        entry.os = OSVersion.read(value, at: TokenValue.FieldOffset.os)
-        entry.registeredAt = TokenValue.registeredAt(in: value)
-        entry.isUnproven = TokenValue.isUnproven(value)
+        var row = TokenPage.RowLayout()
+        row.flags = value[0]
+        row.os = OSVersion.read(value, at: TokenValue.FieldOffset.os)
+        row.registeredAt = TokenValue.registeredAt(in: value)
+        row.isUnproven = TokenValue.isUnproven(value)
         var offset = TokenValue.typeOffset(in: value)
         try lookUpType(OrderedNumber.read(value, at: &offset), page: &page, snapshot: snapshot)
-        entry.hasType = typeNumber != NameTable.noName
-        entry.type = typeText
+        if typeNumber != NameTable.noName { row.type = typeText }
         if let group, group[0] != NameCode.Tag.none {
-            entry.hasGroup = true
-            entry.group = appendGroup(group, value: value, to: &page)
+            row.group = appendGroup(group, value: value, to: &page)
         }
-        entry.start = page.text.count
+        row.start = page.text.count
         if let key = TokenValue.optionalField(.topicKey, in: value) {
-            appendLongNames(of: key, to: &page, entry: &entry)
+            appendLongNames(of: key, to: &page, row: &row)
         } else {
-            appendNames(of: suffix, isStart: group == nil, to: &page, entry: &entry)
+            appendNames(of: suffix, isStart: group == nil, to: &page, row: &row)
         }
         StoredToken.read(value, at: offset, to: &page.text)
-        entry.ends.token = page.text.count
+        row.ends.token = page.text.count
         page.text.append(TokenValue.tokenHash(in: value))
-        entry.ends.hash = page.text.count
-        if entry.flags & TokenValue.Flag.hasOptionalFields != 0 {
-            entry.movedAt = TokenValue.movedAt(in: value)
-            entry.dismissedAt = TokenValue.dismissedAt(in: value)
+        row.ends.hash = page.text.count
+        if row.flags & TokenValue.Flag.hasOptionalFields != 0 {
+            row.movedAt = TokenValue.movedAt(in: value)
+            row.dismissedAt = TokenValue.dismissedAt(in: value)
             if let channel = TokenValue.optionalField(.channel, in: value) {
-                entry.hasChannel = true
+                row.hasChannel = true
                 page.text.append(channel)
             }
         }
-        entry.ends.channel = page.text.count
-        page.entries.append(entry)
+        row.ends.channel = page.text.count
+        page.rows.append(row)
     }
 
     /// Prepares for rows of another group.
@@ -68,18 +66,18 @@ struct PageFiller: ~Copyable {
 
     /// Appends recipient, installation and entry from the row's key.
     private func appendNames(
-        of suffix: Span<UInt8>, isStart: Bool, to page: inout TokenPage, entry: inout TokenPage.Entry
+        of suffix: Span<UInt8>, isStart: Bool, to page: inout TokenPage, row: inout TokenPage.RowLayout
     ) {
         var offset = 0
         _ = RecipientCode.read(suffix, at: &offset, to: &page.text)
-        entry.ends.recipient = page.text.count
+        row.ends.recipient = page.text.count
         if suffix[offset] == NameCode.Tag.recipient {
             offset += 1
-            entry.isOwnRecipient = true
+            row.isOwnRecipient = true
         } else {
             _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
-        entry.ends.installation = page.text.count
+        row.ends.installation = page.text.count
         if isStart {
             page.text.append(Self.startPrefix.span)
             page.text.append(copyOf: typeText)
@@ -87,21 +85,21 @@ struct PageFiller: ~Copyable {
             page.text.append(Self.updatePrefix.span)
             _ = NameCode.read(suffix, at: &offset, to: &page.text)
         }
-        entry.ends.entry = page.text.count
+        row.ends.entry = page.text.count
     }
 
     /// Appends recipient, installation and entry from the record's key in the topic, because the row's key
     /// contains one of them only as a digest.
     private func appendLongNames(
-        of topicKey: Span<UInt8>, to page: inout TokenPage, entry: inout TokenPage.Entry
+        of topicKey: Span<UInt8>, to page: inout TokenPage, row: inout TokenPage.RowLayout
     ) {
         let key = unsafe topicKey.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
         page.text.append(Array((key?.recipient.text ?? "").utf8).span)
-        entry.ends.recipient = page.text.count
+        row.ends.recipient = page.text.count
         page.text.append(Array((key?.installation ?? "").utf8).span)
-        entry.ends.installation = page.text.count
+        row.ends.installation = page.text.count
         page.text.append(Array((key?.entry.text ?? "").utf8).span)
-        entry.ends.entry = page.text.count
+        row.ends.entry = page.text.count
     }
 
     /// Returns the position of the group's text, and appends the text before the first row of the group. All

@@ -9,8 +9,8 @@ struct PrefixRows: ~Copyable, ~Escapable {
     private(set) var isInside = false
 
     /// - Parameters:
-    ///   - prefix: The common prefix, or nil for no rows.
-    ///   - range: The range of the keys without the prefix.
+    ///   - prefix: The common prefix, or nil for no rows and no look-up.
+    ///   - range: The range of the keys without the prefix. Its upper end is outside of it.
     @_lifetime(borrow snapshot)
     init(
         of snapshot: borrowing ReadSnapshot, in table: Table, prefix: [UInt8]?,

@@ -110,7 +110,7 @@ struct ConfigsHandler {
     }
 
     /// Applies changes in their order. Returns the reason of the first that cannot be applied.
-    private static func apply(
+    static func apply(
         _ changes: [AlterConfigsRequest.Change], to overrides: inout [String: String]
     ) -> Refusal? {
         for change in changes {
@@ -121,7 +121,9 @@ struct ConfigsHandler {
             }
             // Both the client's value and the result are limited, because additions make a value longer.
             if let refusal = Refusal.ofLongSetting(name: change.name, value: change.value) { return refusal }
-            let value = Self.value(of: change, operation: operation, current: overrides[change.name])
+            // As on Kafka, an addition or subtraction begins with the default if the setting is not set.
+            let current = overrides[change.name] ?? TopicSettings.defaultValue(of: change.name)
+            let value = Self.value(of: change, operation: operation, current: current)
             if let refusal = Refusal.ofLongSetting(name: change.name, value: value) { return refusal }
             overrides[change.name] = value
         }

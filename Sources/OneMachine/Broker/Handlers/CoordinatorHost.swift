@@ -95,9 +95,7 @@ final class CoordinatorHost {
     /// Handles TxnOffsetCommit, which concerns both coordinators: the transaction coordinator knows whether
     /// the transaction is open, and the group coordinator stores the offsets.
     func handle(_ request: TxnOffsetCommitRequest, for exchange: RequestExchange) {
-        let producer = TransactionCoordinator.Producer(
-            transactionalID: request.transactionalID, id: request.producerID, epoch: request.producerEpoch)
-        if let error = transactions.refusal(of: producer, group: request.groupID) {
+        if let error = transactions.refusal(of: request.producer, group: request.groupID) {
             let answer = PartitionErrors.all(request.topics, error: error)
             return exchange.answer { answer.write(to: &$0, hasThrottleTime: true) }
         }

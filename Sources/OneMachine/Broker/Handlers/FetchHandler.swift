@@ -15,9 +15,9 @@ final class FetchHandler: IterationHook {
     /// Limit for the wait of a client.
     private static let waitMillisecondsMax: Int32 = 60_000
     /// Waits end together, at multiples of a step, so that the readers of quiet logs need few turns of the
-    /// loop. The step is at most this time, and at most one part in `stepShare` of the wait.
+    /// loop. The step is at most this time, and at most a fifth of the wait.
     private static let stepMillisecondsMax = 100
-    private static let stepShare = 5
+    private static let stepDivisor = 5
 
     init(node: BrokerNode) {
         self.node = node
@@ -61,7 +61,7 @@ final class FetchHandler: IterationHook {
             self.unpark(parked)
             self.answer(parked)
         }
-        let step = min(Self.stepMillisecondsMax, Int(wait) / Self.stepShare)
+        let step = min(Self.stepMillisecondsMax, Int(wait) / Self.stepDivisor)
         timer.schedule(at: node.loop.now.advanced(byMilliseconds: Int(wait)).roundedUp(toMilliseconds: step))
         parked.timer = timer
         for log in parked.logs { waiting[log.id, default: []].append(parked) }

@@ -40,7 +40,7 @@ struct OffsetsHandler {
         return answer
     }
 
-    /// Finds the first record at or after a time, if it is below `end`.
+    /// Finds the first record at or after a time, or the first one with the largest time, if it is below `end`.
     private func findTime(
         _ timestamp: Int64, in log: PartitionLog, below end: Int64,
         answer: inout ListOffsetsResponse.Partition
@@ -52,8 +52,9 @@ struct OffsetsHandler {
         do throws(LogError) {
             let record =
                 timestamp == ListOffsetsRequest.maxTimestamp
-                ? try log.offsetOfMaxTimestamp() : try log.offset(forTime: timestamp)
-            guard let record, record.offset < end else { return }
+                ? try log.firstRecordWithLargestTimestamp(below: end)
+                : try log.firstRecord(atOrAfter: timestamp, below: end)
+            guard let record else { return }
             answer.offset = record.offset
             answer.timestamp = record.timestamp
         } catch {

@@ -88,9 +88,9 @@ package final class RunningBroker: Sendable {
     }
 
     /// Makes the node on the loop's thread, to which it is confined.
-    private static func openNode(settings: BrokerSettings, log: Log, metrics: Metrics) throws -> LoopOwned<
-        ServedNode
-    > {
+    private static func openNode(
+        settings: BrokerSettings, log: Log, metrics: Metrics
+    ) throws -> LoopOwned<ServedNode> {
         try LoopOwned(thread: "broker") { owner in
             let topics = try TopicStore(
                 path: settings.dataDirectory, flush: settings.flush, disk: settings.disk, log: log,

@@ -8,8 +8,8 @@ package enum OffsetQuery: Hashable, Sendable {
     case firstRecords(sinceMilliseconds: Int64, [TopicPartition])
 }
 
-/// The number of a query. Its results carry it, so that a late result is not taken for the result of a newer
-/// query.
+/// The number of a query. Each result comes together with it (`ConsumerEvent.queryCompleted`), so that a late result is not
+/// taken for the result of a newer query.
 package struct OffsetQueryID: Hashable, Sendable {
     let number: UInt64
 }
@@ -18,7 +18,7 @@ package struct OffsetQueryID: Hashable, Sendable {
 package enum OffsetQueryResult: Sendable, Equatable {
     case committedOffsets([CommittedOffset])
     case watermarks([TopicPartition: Watermarks])
-    /// Nil for a partition without such a record.
+    /// The offset of the record by partition. Nil for a partition without such a record.
     case firstRecords(sinceMilliseconds: Int64, [TopicPartition: Int64?])
     /// The partitions without a result. The loop submits the query again after a pause.
     case failed([TopicPartition], KafkaError)

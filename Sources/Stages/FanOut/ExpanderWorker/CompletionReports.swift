@@ -6,19 +6,23 @@ internal import StageSupport
 /// a send share one record, because a start for everyone can have no recipients in many lanes.
 struct CompletionReports {
     private(set) var records: [(key: [UInt8], progress: ProgressRecord)] = []
-    /// The records of lanes without recipients, by scope and send. Two apps can have sends with the same id.
-    private var emptyReports: [HashedKey: Int] = [:]
+    /// The index in `records` of the record that lanes without recipients share, by scope and send. The id of a send
+    /// alone is not enough, because two apps can have sends with the same id.
+    private var sharedRecordIndex: [HashedKey: Int] = [:]
 
     mutating func add(_ progress: ProgressRecord) {
-        let key = RecordKey.join(progress.send)
+        let key = progress.recordKey
         guard case .lanes(let lanes, let tally) = progress.part, tally.isEmpty else {
             return records.append((key, progress))
         }
-        let name = HashedKey(progress.key.bytes + [RecordKey.separator] + key)
-        guard let index = emptyReports[name], case .lanes(let others, _) = records[index].progress.part else {
-            emptyReports[name] = records.count
-            return records.append((key, progress))
+        let scopeAndSend = HashedKey(progress.key.bytes + [RecordKey.separator] + key)
+        if let index = sharedRecordIndex[scopeAndSend],
+            case .lanes(let others, _) = records[index].progress.part
+        {
+            records[index].progress.part = .lanes(others + lanes, tally)
+        } else {
+            sharedRecordIndex[scopeAndSend] = records.count
+            records.append((key, progress))
         }
-        records[index].progress.part = .lanes(others + lanes, tally)
     }
 }

@@ -65,7 +65,7 @@ extension PlanBuilder {
     /// update.
     private mutating func undo(_ cancel: Cancellation, _ row: inout GroupRow, in table: inout some GroupTable)
     {
-        let states = row.restorableStates(from: cancel, within: row)
+        let states = row.restorableStates(from: cancel, cancelledIn: row)
         guard let previous = states.first,
             ScopePhase(row).after(.cancelOfNewestUpdate).action == .restoreState
         else { return }
@@ -83,7 +83,7 @@ extension PlanBuilder {
         _ cancel: Cancellation, in own: GroupRow, of recipient: Recipient, within whole: GroupRow,
         in table: inout some GroupTable
     ) {
-        let states = own.restorableStates(from: cancel, within: whole)
+        let states = own.restorableStates(from: cancel, cancelledIn: whole)
         guard let previous = states.first, own.version > whole.version,
             ScopePhase(own: own, whole: whole).after(.cancelOfNewestUpdate).action == .restoreState,
             case .user(let user) = recipient

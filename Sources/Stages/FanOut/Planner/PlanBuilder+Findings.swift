@@ -60,7 +60,9 @@ extension PlanBuilder {
         _ send: Send, _ row: GroupRow, in table: some GroupTable
     ) throws(StoreError) -> PushContent {
         var content = send.content
-        if let newest = row.newestState, !row.hasCancelled(newest) { content.replaceState(with: newest) }
+        if let newest = row.newestState, !row.cancelledSends.contains(originOf: newest) {
+            content.replaceState(with: newest)
+        }
         if case .users(let users) = send.audience, users.count == 1, key.recipient == nil {
             let own = try currentRow(of: key.narrowed(to: .user(users[0])), in: table)
             if let state = own.ownState(within: row) { content.replaceState(with: state) }

@@ -114,7 +114,7 @@ extension PlanBuilder {
         let isAlone = send.audience.namesOne
         let shown = own.version > whole.version ? own : whole
         own.replacedStates =
-            isAlone && send.content.event == .update ? shown.replacedStates(within: whole) : []
+            isAlone && send.content.event == .update ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
         return advance(
             own, of: recipient, by: send, keepsState: isAlone, version: version, within: &whole, in: &table)
     }

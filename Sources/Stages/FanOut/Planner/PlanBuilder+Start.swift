@@ -51,8 +51,10 @@ extension PlanBuilder {
             scheduleAutomaticEnd(at: endDate, of: row)
         }
         // The held update is older than this start, so the state of this start must not become the older one.
-        if let newest = row.newestState, row.hasCancelled(newest) { releaseHeldSend(of: &row, in: &table) }
-        if let newest = row.newestState, row.hasCancelled(newest) {
+        if let newest = row.newestState, row.cancelledSends.contains(originOf: newest) {
+            releaseHeldSend(of: &row, in: &table)
+        }
+        if let newest = row.newestState, row.cancelledSends.contains(originOf: newest) {
             replace(newest, by: send, &row, in: &table)
         }
         if let newest = row.newestState { send.content.replaceState(with: newest) }
@@ -95,6 +97,7 @@ extension GroupRow {
     /// The first state of a recipient's own generation came from the group and stays valid.
     func ownState(within whole: GroupRow) -> ScopeState? {
         guard let newestState, version > whole.version else { return nil }
-        return newestState.content.event == .update && whole.hasCancelled(newestState) ? nil : newestState
+        return newestState.content.event == .update && whole.cancelledSends.contains(originOf: newestState)
+            ? nil : newestState
     }
 }

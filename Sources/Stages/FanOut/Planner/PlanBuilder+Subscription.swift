@@ -19,7 +19,7 @@ extension PlanBuilder {
                 table.set(row, of: key)
             } else {
                 row = before
-                plan.appBeyondLimit = key.app
+                plan.appAtSubscriptionLimit = key.app
             }
         }
         answer(subscription, with: row)
@@ -60,7 +60,7 @@ extension PlanBuilder {
     /// Answers a lane with the last state of the group, if there is one to send.
     private mutating func answer(_ subscription: Subscription, with row: GroupRow) {
         guard let newest = row.newestState, newest.deadline > now,
-            newest.content.event != .update || !row.hasCancelled(newest)
+            newest.content.event != .update || !row.cancelledSends.contains(originOf: newest)
         else {
             let answer = SubscriptionAnswer(key: key, generation: row.generation, endVersion: row.endVersion)
             return add(.subscriptionAnswer(answer), for: .only(LaneSet([subscription.lane])))

@@ -26,7 +26,7 @@ extension PlanBuilder {
             plan.heldSend = Plan.HeldSend(key: key, at: timestamp - ScopeTimestamps.aheadSecondsMax)
             return report(.held, for: send)
         }
-        row.replacedStates = row.replacedStates(within: row)
+        row.replacedStates = row.statesThatNextUpdateReplaces(cancelledIn: row)
         advance(&row, by: send, in: &table)
     }
 

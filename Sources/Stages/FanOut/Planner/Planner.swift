@@ -131,7 +131,7 @@ package struct Planner: Sendable {
         if send.isDryRun {
             var scratch = DryRunTable(table)
             try job.apply(send, to: row, in: &scratch)
-            job.plan.keepDryRun()
+            job.plan.dropEffectsOfDryRun()
         } else {
             try job.apply(send, to: row, in: &table)
             try job.recountSubscribedGroup(after: row, in: &table)

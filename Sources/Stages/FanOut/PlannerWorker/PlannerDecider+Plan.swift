@@ -20,7 +20,7 @@ struct PlannedWork {
     var unstoredSubscriptions: [String: Int] = [:]
 
     mutating func add(_ plan: Plan) {
-        if let app = plan.appBeyondLimit { unstoredSubscriptions[app, default: 0] += 1 }
+        if let app = plan.appAtSubscriptionLimit { unstoredSubscriptions[app, default: 0] += 1 }
         if let note = plan.note { notes.append(note) }
         if let reply = plan.reply { replies.append(reply) }
         for progress in plan.progress {

@@ -75,7 +75,7 @@ struct PlannerOutput: ~Copyable {
             }
         }
         for progress in plan.progress {
-            let key = RecordKey.join(progress.send)
+            let key = progress.recordKey
             records.add(
                 to: OutputTopic.progress.rawValue, partition: partition(of: key), key: key,
                 value: records.encode(progress)

@@ -101,7 +101,7 @@ struct SchedulerOutput: ~Copyable {
 
     /// Adds a report about a send: that it will not fire, or which schedule has fired it.
     mutating func add(_ progress: ProgressRecord) {
-        let key = RecordKey.join(progress.send)
+        let key = progress.recordKey
         records.add(
             to: OutputTopic.progress.rawValue, partition: partitioner.partition(of: key), key: key,
             value: records.encode(progress))

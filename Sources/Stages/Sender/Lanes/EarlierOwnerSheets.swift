@@ -1,24 +1,26 @@
 /// The sheets of a partition that earlier owners of the lane began, or wrote to a tier, and that may be unfinished. As
-/// long as there may be such sheets, the next owner must read the receipts about them.
+/// long as there may be such sheets, the next owner must read the receipts about them. Sheets that we wrote to the tier
+/// and whose offsets are unknown count too.
 ///
-/// The sheets lie below a boundary. It is unknown until the end of the partition was reached, or a sheet of ours was
-/// stored after theirs.
+/// Three boundaries limit them. One that is known and passed by all finished sheets is enough:
+///
+/// | boundary | meaning |
+/// |---|---|
+/// | `windowEnd` | An earlier owner began sheets only below it. It says nothing about the sheets of a tier, because an owner writes there at any offset. |
+/// | `endReachedAt` | The end of the partition, once no record of an earlier owner could follow. |
+/// | `ownSheetsFrom` | A sheet that we wrote to the tier after all of theirs. The end of a tier may never be reached, because its last sheets are not due. |
 struct EarlierOwnerSheets {
     private let isTier: Bool
-    /// An earlier owner may have begun sheets below this offset.
-    let windowEnd: Int64
     /// The receipts about the sheets lie at or above this offset of `receipts`.
     private(set) var receiptsFrom: Int64
 
     // MARK: Boundaries
 
-    /// The end of the partition when it was reached, if no record of an earlier owner could follow. No sheet of an
-    /// earlier owner lies at or above it.
+    let windowEnd: Int64
     private var endReachedAt: Int64?
-    /// The end that was reached last while records of an earlier owner might still come.
+    /// The end that was reached last while records of an earlier owner might still come. The consumer does not report
+    /// the same end twice, so it is kept until it is confirmed.
     private var unconfirmedEnd: Int64?
-    /// The first sheet that we wrote to the tier after all sheets of earlier owners. It is needed because the end of a
-    /// tier may never be reached: its last sheets are not due.
     private var ownSheetsFrom: Int64?
     /// Number of sheets that we wrote to the tier and whose offsets are unknown.
     private(set) var ownSheetsWithoutOffset = 0
@@ -33,8 +35,7 @@ struct EarlierOwnerSheets {
     func mayBeUnfinished(_ tracker: OffsetTracker) -> Bool {
         let unfinishedFrom = tracker.offsetToCommit
         if let ownSheetsFrom, unfinishedFrom >= ownSheetsFrom { return false }
-        if let endReachedAt, tracker.areAllFinished || unfinishedFrom >= endReachedAt { return false }
-        // An earlier owner began sheets only within its window, but it may have written to a tier at any offset.
+        if let endReachedAt, unfinishedFrom >= endReachedAt { return false }
         return isTier || unfinishedFrom < windowEnd
     }
 
@@ -61,18 +62,20 @@ struct EarlierOwnerSheets {
 
     /// Notes a sheet that we wrote to the tier when no earlier owner could write there any more.
     ///
-    /// - Parameter unknownBefore: `ownSheetsWithoutOffset` when the write was ordered. If it has risen since, a sheet
-    ///   of ours with an unknown offset may lie before this one.
-    mutating func noteOwnSheet(at offset: Int64, unknownBefore: Int) {
-        if unknownBefore == ownSheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
+    /// - Parameter withoutOffsetWhenOrdered: `ownSheetsWithoutOffset` when the write was ordered. If it has risen since,
+    ///   a sheet of ours with an unknown offset may lie before this one.
+    mutating func noteOwnSheet(at offset: Int64, withoutOffsetWhenOrdered: Int) {
+        if withoutOffsetWhenOrdered == ownSheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
     }
 
     /// Adds a sheet of ours that may have a duplicate, and whose offset is unknown. It counts like a sheet of an
-    /// earlier owner. It lies before the next end that is reached, and before every sheet ordered from now on.
+    /// earlier owner. It may lie at an end that was reached before, but lies before the next one, and before every
+    /// sheet ordered from now on.
     ///
     /// - Parameter receiptsOffset: the outcome of the duplicate lies at or above this offset of `receipts`.
     mutating func addOwnSheetWithoutOffset(receiptsFrom receiptsOffset: Int64) {
         endReachedAt = nil
+        unconfirmedEnd = nil
         ownSheetsFrom = nil
         ownSheetsWithoutOffset += 1
         receiptsFrom = min(receiptsFrom, receiptsOffset)

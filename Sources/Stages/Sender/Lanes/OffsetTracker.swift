@@ -21,8 +21,6 @@ struct OffsetTracker: Sendable {
 
     /// The offset to commit: all sheets below are finished.
     var offsetToCommit: Int64 { head < trackedSheets.count ? trackedSheets[head].offset : position }
-    /// Whether all sheets that were read are finished.
-    var areAllFinished: Bool { head == trackedSheets.count }
 
     /// Adds a sheet. The caller has compared its offset with `position`: no sheet is read twice.
     mutating func markRead(_ offset: Int64) {

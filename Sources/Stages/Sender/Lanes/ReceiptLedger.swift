@@ -3,7 +3,8 @@ internal import Jobs
 /// The outcomes that `receipts` has for jobs that an earlier owner of the lane may have begun, or that have a duplicate
 /// on another sheet: jobs that are done, jobs that moved to a tier, and starts that were about to leave.
 ///
-/// A job is known by the position where it was first stored, its line there, and the number of its attempt.
+/// A job is known by the position where it was first stored and its line there. What happened before its end is kept for
+/// each attempt.
 struct ReceiptLedger: Sendable {
     fileprivate struct SheetEntry: Sendable {
         var done = LineBitmap()
@@ -24,26 +25,25 @@ struct ReceiptLedger: Sendable {
 
     /// The sheets, by the position where their jobs were first stored.
     private var entries: BoundedTable<JobPosition, SheetEntry>
-    /// Lines that are done, of sheets below the commit. These sheets are not read again, but their jobs may also lie in
-    /// a tier.
+    /// Lines that are done, of sheets that the group has committed. They are not read again, but a duplicate of their
+    /// jobs may come from a tier.
     private var doneBelowCommit: BoundedTable<JobPosition, LineBitmap>
-    /// Number of receipts from other sources: an earlier owner, or the duplicate of a sheet. A sheet with another
-    /// number (`Sheet.comparedLedgerRevision`) has to be compared again.
+    /// Rises with each receipt that this owner did not expect: of an earlier owner, or of a duplicate. A sheet that was
+    /// compared at another revision (`Sheet.comparedLedgerRevision`) is compared again.
     private(set) var revision = 0
 
-    /// Divisor for the number of remembered sheets below the commit. Fewer are enough, because a duplicate comes within
-    /// the minutes of a tier.
-    private static let shareBelowCommit = 4
+    /// A quarter as many sheets below the commit are remembered, because a duplicate comes within the minutes of a tier.
+    private static let belowCommitDivisor = 4
 
-    /// - Parameter sheetsMax: limit of remembered sheets. The oldest are forgotten, and their jobs may be
+    /// - Parameter sheetsMax: limit of remembered sheets. The oldest are forgotten, and their jobs, also starts, may be
     ///   pushed again.
     init(sheetsMax: Int) {
         entries = BoundedTable(max: sheetsMax)
-        doneBelowCommit = BoundedTable(max: sheetsMax / Self.shareBelowCommit)
+        doneBelowCommit = BoundedTable(max: sheetsMax / Self.belowCommitDivisor)
     }
 
     /// Returns whether there is a receipt about a sheet.
-    func knows(_ position: JobPosition) -> Bool {
+    func hasReceipt(about position: JobPosition) -> Bool {
         entries[position] != nil || doneBelowCommit[position] != nil
     }
 

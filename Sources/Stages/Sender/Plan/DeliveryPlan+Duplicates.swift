@@ -26,7 +26,7 @@ extension DeliveryPlan {
     /// Skips unsent lines whose jobs a duplicate has done since the sheet began.
     mutating func skipLinesDoneByDuplicates(of sheet: Sheet) {
         sheet.comparedLedgerRevision = sheet.lane.ledger.revision
-        guard sheet.lane.ledger.knows(sheet.originPosition) else { return }
+        guard sheet.lane.ledger.hasReceipt(about: sheet.originPosition) else { return }
         for line in 0..<sheet.lineCount
         where sheet.isUnsent(line) && sheet.recordedProgress(of: line) == .done { skip(sheet, line: line) }
         removeIfDone(sheet)

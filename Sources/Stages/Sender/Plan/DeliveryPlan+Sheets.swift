@@ -46,7 +46,7 @@ extension DeliveryPlan {
         let lane = sheet.lane
         sheet.needsLedger = lane.mayHaveReceipts(about: sheet)
         // Earlier owners may have stored outcomes of the sheet.
-        if sheet.needsLedger, lane.ledger.knows(sheet.originPosition) {
+        if sheet.needsLedger, lane.ledger.hasReceipt(about: sheet.originPosition) {
             // The next owner needs these receipts too. Until the sheet is finished, the commits may not name a later
             // offset of `receipts` than the earlier owner's did.
             let receiptsFrom = lane[sheet.topic].earlierSheets.receiptsFrom

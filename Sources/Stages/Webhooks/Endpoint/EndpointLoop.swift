@@ -96,9 +96,9 @@ final class EndpointLoop: EventHandler {
         takeOver()
         let now = Instant.now()
         if case .reading = phase {
-            collectDue()
+            collectDue(at: now)
             sendDue(at: now)
-            arrangeReading()
+            arrangeReading(at: now)
         }
         if now >= nextCommit {
             nextCommit = now.advanced(byMilliseconds: Self.commitMilliseconds)

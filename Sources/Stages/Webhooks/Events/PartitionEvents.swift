@@ -1,5 +1,6 @@
 internal import CatalogRecords
 internal import JSON
+internal import Lifecycle
 
 /// The events of one partition for one endpoint. Records go in, events come out, and the cursor knows which of them are
 /// finished. It does no I/O.
@@ -19,6 +20,7 @@ struct PartitionEvents: Sendable {
     private let keyPrefix: [UInt8]
     private let types: Set<WebhookEventType>
     private(set) var cursor: PartitionCursor
+    private var clock = PartitionClock()
     private var collector: Collector
 
     init(
@@ -41,17 +43,21 @@ struct PartitionEvents: Sendable {
 
     /// Whether a record with this key can concern the endpoint.
     func concerns(key: Span<UInt8>) -> Bool {
-        if source == .members { return true }
+        if !source.hasAppInKeys { return true }
         guard key.count >= keyPrefix.count else { return false }
         for index in keyPrefix.indices where key[index] != keyPrefix[index] { return false }
         return true
     }
 
     /// Notes a record that does not concern the endpoint.
-    mutating func skip(_ offset: Int64) { cursor.didRead(offset) }
+    mutating func skip(_ offset: Int64, stampedAt stamp: Int64, at now: Instant) {
+        clock.didRead(recordStampedAt: stamp, at: now)
+        cursor.didRead(offset)
+    }
 
     /// Reads the next record and returns the events that are complete now. Their offsets are held until `finish`.
-    mutating func read(_ record: SourceRecord, with reader: JSONReader) -> [WebhookEvent] {
+    mutating func read(_ record: SourceRecord, with reader: JSONReader, at now: Instant) -> [WebhookEvent] {
+        clock.didRead(recordStampedAt: record.stamp, at: now)
         defer { cursor.didRead(record.offset) }
         let anchor = WebhookEvent.Anchor(source: source, partition: partition, offset: record.offset)
         let isWanted = cursor.isWanted(record.offset)
@@ -62,7 +68,7 @@ struct PartitionEvents: Sendable {
             made = event.map { [$0] } ?? []
             for event in made { cursor.hold(event.anchor.offset) }
         case .sends(var sends):
-            made = sends.read(record, at: anchor, isWanted: isWanted, in: &cursor, with: reader)
+            made = sends.read(record, of: app, at: anchor, isWanted: isWanted, in: &cursor, with: reader)
             collector = .sends(sends)
         case .breakers(var breakers):
             made = breakers.read(record, of: app, at: anchor, with: reader)
@@ -76,18 +82,21 @@ struct PartitionEvents: Sendable {
         return wanted(made)
     }
 
-    /// Returns the events that wait for no further record.
-    ///
-    /// - Parameter now: The cluster's time in milliseconds since 1970.
-    mutating func collectDue(at now: Int64) -> [WebhookEvent] {
+    /// Notes the end of a pause of reading.
+    mutating func didResume(at now: Instant) { clock.didResume(at: now) }
+
+    /// Returns the events whose wait for further records is over: sends that are overdue, and minutes of dead letters
+    /// that have ended.
+    mutating func collectDue(at now: Instant) -> [WebhookEvent] {
+        guard let time = clock.time(at: now) else { return [] }
         switch collector {
         case .none, .breakers: return []
         case .sends(var sends):
             defer { collector = .sends(sends) }
-            return wanted(sends.takeOverdue(at: now))
+            return wanted(sends.takeOverdue(at: time))
         case .deadLetters(var letters):
             defer { collector = .deadLetters(letters) }
-            return wanted(letters.takeEnded(at: now, app: app))
+            return wanted(letters.takeEnded(at: time, app: app))
         }
     }
 

@@ -25,14 +25,17 @@ struct SendCollector: Sendable {
 
     private var pending: [String: Pending] = [:]
 
-    /// - Parameter isWanted: Whether events with this record as their anchor are to be sent.
+    /// Reads a record, and returns the events of the sends that are complete now.
+    ///
+    /// - Parameters:
+    ///   - app: The app of the endpoint. Records of other apps are left out.
+    ///   - isWanted: Whether events with this record as their anchor are to be sent.
     mutating func read(
-        _ record: SourceRecord, at anchor: WebhookEvent.Anchor, isWanted: Bool,
-        in cursor: inout PartitionCursor,
-        with reader: JSONReader
+        _ record: SourceRecord, of app: String, at anchor: WebhookEvent.Anchor, isWanted: Bool,
+        in cursor: inout PartitionCursor, with reader: JSONReader
     ) -> [WebhookEvent] {
         guard let value = record.value, let progress = try? ProgressRecord.decode(value, with: reader),
-            !progress.isDryRun
+            progress.key.app == app, !progress.isDryRun
         else { return [] }
         switch progress.part {
         case .schedule: return []

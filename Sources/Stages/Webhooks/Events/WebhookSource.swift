@@ -30,6 +30,15 @@ enum WebhookSource: Int, Sendable, CaseIterable {
         }
     }
 
+    /// Whether the keys of the records begin with their app. A record of `progress` has the id of its send as its key,
+    /// and one of `members` that of a process.
+    var hasAppInKeys: Bool {
+        switch self {
+        case .events, .reports, .deadLetters: true
+        case .progress, .members: false
+        }
+    }
+
     /// Whether the records before an event decide whether there is an event. Such a topic is read from its beginning.
     var isReadFromBeginning: Bool { self == .members }
 

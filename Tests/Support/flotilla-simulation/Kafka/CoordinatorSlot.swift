@@ -102,11 +102,11 @@ final class CoordinatorSlot {
     }
 
     /// Returns the error if a transactional request must be refused, else nil.
-    func refusal(of producer: TransactionCoordinator.Producer, group: String) -> ErrorCode? {
+    func refusal(of producer: RequestingProducer, group: String) -> ErrorCode? {
         isAvailable ? transactions.refusal(of: producer, group: group) : .notCoordinator
     }
 
-    func refusal(of producer: TransactionCoordinator.Producer, partition: Partition) -> ErrorCode? {
+    func refusal(of producer: RequestingProducer, partition: Partition) -> ErrorCode? {
         guard isAvailable else { return nil }
         return transactions.refusal(
             of: producer, partition: PartitionID(topic: partition.topic, partition: partition.number))

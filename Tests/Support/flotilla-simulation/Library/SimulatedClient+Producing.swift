@@ -110,8 +110,8 @@ extension SimulatedClient {
     // MARK: Transactions
 
     private var slot: CoordinatorSlot { cluster.slot(of: properties.transactionalID ?? "") }
-    private var producer: TransactionCoordinator.Producer {
-        TransactionCoordinator.Producer(
+    private var producer: RequestingProducer {
+        RequestingProducer(
             transactionalID: properties.transactionalID ?? "", id: transaction.id, epoch: transaction.epoch)
     }
 

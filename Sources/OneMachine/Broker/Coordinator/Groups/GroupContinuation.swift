@@ -1,4 +1,4 @@
-/// The work that the group coordinator does after an append, when its outcome is known.
+/// The step that the group coordinator takes when the outcome of an append is known.
 enum GroupContinuation {
     /// The answer to a member's JoinGroup request.
     struct JoinReply {
@@ -7,21 +7,25 @@ enum GroupContinuation {
     }
 
     /// A generation began, or a static member was replaced in it. These members get their answers.
-    case joined(group: String, generation: Int32, [JoinReply])
+    case joined(group: String, generation: Int32, replies: [JoinReply])
     /// The leader's assignment.
     case assigned(group: String, generation: Int32)
     /// The last member left.
     case emptied(group: String)
     /// Offsets were committed without a transaction.
-    case committed(group: String, [PartitionID: CommittedOffset], ReplyToken, PartitionErrors)
+    case committed(
+        group: String, offsets: [PartitionID: CommittedOffset], token: ReplyToken, answer: PartitionErrors)
     /// Offsets were committed within a transaction, and wait for its end.
     case pending(
-        group: String, producer: Int64, [PartitionID: CommittedOffset], ReplyToken, PartitionErrors)
+        group: String, producer: Int64, offsets: [PartitionID: CommittedOffset], token: ReplyToken,
+        answer: PartitionErrors)
     /// A transaction ended in these groups.
     case ended(MarkersID, producer: Int64, commits: Bool, groups: [String: PendingOffsets])
-    /// Groups or their offsets were deleted, possibly by a request.
-    case deleted(groups: [String], ReplyToken?, DeleteGroupsResponse)
-    case offsetsDeleted(group: String, [PartitionID], ReplyToken?, PartitionErrors)
+    /// Groups were deleted. Without a token, they had expired.
+    case deleted(groups: [String], token: ReplyToken?, answer: DeleteGroupsResponse)
+    /// Offsets of a group were deleted. Without a token, they had expired, or their topic was deleted.
+    case offsetsDeleted(
+        group: String, partitions: [PartitionID], token: ReplyToken?, answer: PartitionErrors)
 
     var groupIDs: [String] {
         switch self {

@@ -48,7 +48,7 @@ extension GroupCoordinator {
         }
         let records = deletedIDs.flatMap { groups[$0].map(removalRecords) ?? [] }
         guard !records.isEmpty else { return reply(to: token, with: .delete(response)) }
-        persist(records, then: .deleted(groups: deletedIDs, token, response))
+        persist(records, then: .deleted(groups: deletedIDs, token: token, answer: response))
     }
 
     private func deletionError(ofGroup id: String) -> ErrorCode {
@@ -114,7 +114,8 @@ extension GroupCoordinator {
         }
         persist(
             deletedPartitions.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) },
-            then: .offsetsDeleted(group: group.id, deletedPartitions, token, response))
+            then: .offsetsDeleted(
+                group: group.id, partitions: deletedPartitions, token: token, answer: response))
     }
 
     private func refuseDeletion(of token: ReplyToken, error: ErrorCode) {

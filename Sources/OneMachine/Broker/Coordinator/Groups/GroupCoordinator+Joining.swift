@@ -117,7 +117,8 @@ extension GroupCoordinator {
         persist(
             [GroupRecords.group(group)],
             then: .joined(
-                group: group.id, generation: group.generation, [.init(token: token, response: answer)]))
+                group: group.id, generation: group.generation,
+                replies: [.init(token: token, response: answer)]))
     }
 
     /// Adds a member that waits for its answer, and begins another generation.
@@ -182,7 +183,8 @@ extension GroupCoordinator {
         persist(
             [GroupRecords.group(group)],
             then: .joined(
-                group: group.id, generation: group.generation, [.init(token: caller.token, response: answer)])
+                group: group.id, generation: group.generation,
+                replies: [.init(token: caller.token, response: answer)])
         )
     }
 

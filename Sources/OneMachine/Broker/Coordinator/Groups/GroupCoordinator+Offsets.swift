@@ -18,7 +18,10 @@ extension GroupCoordinator {
                     GroupRecords.offset(group: group.id, partition: partition, offset: $0)
                 }
             }
-            persist(records, then: .committed(group: group.id, validated.offsets, token, validated.answer))
+            persist(
+                records,
+                then: .committed(
+                    group: group.id, offsets: validated.offsets, token: token, answer: validated.answer))
         }
     }
 
@@ -31,17 +34,17 @@ extension GroupCoordinator {
             }
             return .success(group)
         }
-        let source = CommitSource(
+        let claimed = ClaimedMembership(
             memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
             isTransactional: false)
-        if let error = commitError(of: source, in: group) { return .failure(error) }
+        if let error = commitError(of: claimed, in: group) { return .failure(error) }
         if group.state == .completingRebalance { return .failure(.rebalanceInProgress) }
         if let member = group.members[request.memberID] { extendSession(of: member, in: group) }
         return .success(group)
     }
 
     /// The membership that a commit claims.
-    struct CommitSource {
+    struct ClaimedMembership {
         let memberID: String
         let instanceID: String?
         let generation: Int32
@@ -51,17 +54,17 @@ extension GroupCoordinator {
     /// Returns the error of a commit, or nil. A request that names a member or a generation must match it.
     /// A request without a member may commit for an empty group, and within a transaction, as old clients
     /// do.
-    func commitError(of source: CommitSource, in group: Group) -> ErrorCode? {
+    func commitError(of claimed: ClaimedMembership, in group: Group) -> ErrorCode? {
         if group.state == .dead { return .coordinatorNotAvailable }
-        if source.generation < 0 && group.state == .empty { return nil }
-        let namesMember = !source.memberID.isEmpty || source.instanceID != nil
-        if source.generation >= 0 || namesMember {
-            if let error = group.memberError(memberID: source.memberID, instanceID: source.instanceID) {
+        if claimed.generation < 0 && group.state == .empty { return nil }
+        let namesMember = !claimed.memberID.isEmpty || claimed.instanceID != nil
+        if claimed.generation >= 0 || namesMember {
+            if let error = group.memberError(memberID: claimed.memberID, instanceID: claimed.instanceID) {
                 return error
             }
-            return source.generation == group.generation ? nil : .illegalGeneration
+            return claimed.generation == group.generation ? nil : .illegalGeneration
         }
-        return source.isTransactional || group.state == .empty ? nil : .unknownMemberID
+        return claimed.isTransactional || group.state == .empty ? nil : .unknownMemberID
     }
 
     struct ValidatedOffsets {

@@ -102,7 +102,7 @@ extension GroupCoordinator {
         deadlines.schedule(group.id, at: deadline)
         persist(
             [GroupRecords.group(group)],
-            then: .joined(group: group.id, generation: group.generation, replies))
+            then: .joined(group: group.id, generation: group.generation, replies: replies))
     }
 
     private func nextGeneration(after generation: Int32) -> Int32 {

@@ -15,7 +15,7 @@ extension GroupCoordinator {
                 group.state = .dead
                 persist(
                     removalRecords(of: group),
-                    then: .deleted(groups: [group.id], nil, DeleteGroupsResponse(groups: [])))
+                    then: .deleted(groups: [group.id], token: nil, answer: DeleteGroupsResponse(groups: [])))
             } else if !expired.isEmpty {
                 removeOffsets(at: expired, of: group)
             }
@@ -44,7 +44,8 @@ extension GroupCoordinator {
     private func removeOffsets(at partitions: [PartitionID], of group: Group) {
         persist(
             partitions.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) },
-            then: .offsetsDeleted(group: group.id, partitions, nil, PartitionErrors(topics: [])))
+            then: .offsetsDeleted(
+                group: group.id, partitions: partitions, token: nil, answer: PartitionErrors(topics: [])))
     }
 
     /// Removes the offsets of a deleted topic, which would be wrong for a new topic of that name.
@@ -57,7 +58,9 @@ extension GroupCoordinator {
                 let removals = partitions.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) }
                 persist(
                     pendingRemovals + removals,
-                    then: .offsetsDeleted(group: group.id, partitions, nil, PartitionErrors(topics: [])))
+                    then: .offsetsDeleted(
+                        group: group.id, partitions: partitions, token: nil,
+                        answer: PartitionErrors(topics: [])))
             }
         }
     }

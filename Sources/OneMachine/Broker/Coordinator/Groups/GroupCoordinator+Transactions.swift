@@ -23,7 +23,8 @@ extension GroupCoordinator {
             persist(
                 records,
                 then: .pending(
-                    group: group.id, producer: request.producerID, offsets, token, validated.answer))
+                    group: group.id, producer: request.producerID, offsets: offsets, token: token,
+                    answer: validated.answer))
         }
     }
 
@@ -33,10 +34,10 @@ extension GroupCoordinator {
         guard let group = groups[request.groupID] ?? makeGroup(id: request.groupID) else {
             return .failure(.policyViolation)
         }
-        let source = CommitSource(
+        let claimed = ClaimedMembership(
             memberID: request.memberID, instanceID: request.instanceID, generation: request.generation,
             isTransactional: true)
-        if let error = commitError(of: source, in: group) {
+        if let error = commitError(of: claimed, in: group) {
             removeIfUnused(group)
             return .failure(error)
         }

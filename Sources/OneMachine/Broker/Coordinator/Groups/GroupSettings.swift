@@ -18,7 +18,7 @@ package struct GroupSettings: Sendable {
     package var membersPerGroupMax = 1_000
     /// Above it the offset is refused with OFFSET_METADATA_TOO_LARGE.
     package var offsetMetadataBytesMax = 4_096
-    /// Bytes of one member's metadata or assignment. Above it the request is refused with
+    /// Bytes of the protocols that one member offers, with their metadata. Above it the join is refused with
     /// INVALID_REQUEST.
     package var memberBytesMax = 1 << 20
     /// Bytes of all members' metadata and assignments. Above it the assignment is refused with

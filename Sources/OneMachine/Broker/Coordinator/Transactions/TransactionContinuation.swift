@@ -1,26 +1,19 @@
-/// The work that the transaction coordinator does after an append, when its outcome is known.
+/// The step that the transaction coordinator takes when the outcome of an append is known.
 enum TransactionContinuation {
-    /// A change of one transactional id, and the answer to its request.
-    case changed(id: String, TransactionFacts, ReplyToken?, TransactionAnswer?)
-    /// The producer's decision. It gets its answer when the markers are written.
-    case decided(id: String, TransactionFacts, ReplyToken)
+    /// The answer to the request that waits for an append.
+    struct PendingReply {
+        let token: ReplyToken
+        let answer: TransactionAnswer
+    }
+
+    /// A change of one transactional id. No request waits for an abort after a timeout.
+    case changed(id: String, facts: TransactionFacts, PendingReply?)
+    /// The producer's decision to commit or to abort. EndTxn is answered after the first attempt at the markers.
+    case decided(id: String, facts: TransactionFacts, ReplyToken)
     /// The record of a completed transaction. No request waits for it.
     case completed
     /// A block of producer ids was reserved.
     case producerIDs(end: Int64)
     /// Unused transactional ids were removed.
     case expired(ids: [String])
-}
-
-extension TransactionAnswer {
-    /// The answer if the change could not be stored, so that the client repeats the request.
-    package var failureAnswer: TransactionAnswer {
-        switch self {
-        case .initProducerID: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable))
-        case .addPartitions(let errors):
-            .addPartitions(errors.replacingSuccess(by: .coordinatorNotAvailable))
-        case .addOffsets: .addOffsets(TransactionResponse(error: .coordinatorNotAvailable))
-        case .end: .end(TransactionResponse(error: .coordinatorNotAvailable))
-        }
-    }
 }

@@ -2,7 +2,7 @@
 /// not open a transaction that would never end.
 extension TransactionCoordinator {
     /// Returns the error if a batch for this partition must not be appended, else nil.
-    package func refusal(of producer: Producer, partition: PartitionID) -> ErrorCode? {
+    package func refusal(of producer: RequestingProducer, partition: PartitionID) -> ErrorCode? {
         switch openTransaction(of: producer) {
         case .failure(let error): error
         case .success(let facts): facts.partitions.contains(partition) ? nil : .invalidTxnState
@@ -10,14 +10,14 @@ extension TransactionCoordinator {
     }
 
     /// Returns the error if the group coordinator must not take offsets of this group, else nil.
-    package func refusal(of producer: Producer, group: String) -> ErrorCode? {
+    package func refusal(of producer: RequestingProducer, group: String) -> ErrorCode? {
         switch openTransaction(of: producer) {
         case .failure(let error): error
         case .success(let facts): facts.groups.contains(group) ? nil : .invalidTxnState
         }
     }
 
-    private func openTransaction(of producer: Producer) -> Result<TransactionFacts, ErrorCode> {
+    private func openTransaction(of producer: RequestingProducer) -> Result<TransactionFacts, ErrorCode> {
         guard let facts = transactions[producer.transactionalID]?.facts, facts.producerID == producer.id
         else { return .failure(.invalidProducerIDMapping) }
         guard facts.epoch == producer.epoch else { return .failure(.invalidProducerEpoch) }

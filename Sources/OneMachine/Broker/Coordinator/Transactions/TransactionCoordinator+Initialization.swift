@@ -47,9 +47,8 @@ extension TransactionCoordinator {
 
     private func refuse(_ request: InitProducerIDRequest, answering token: ReplyToken, with error: ErrorCode)
     {
-        let isUnknownToClient =
-            error == .producerFenced && request.version < Self.firstInitVersionWithFencedError
-        let clientError: ErrorCode = isUnknownToClient ? .invalidProducerEpoch : error
+        let clientError = error.known(
+            byVersion: request.version, fencedSince: Self.firstInitVersionWithFencedError)
         reply(to: token, with: .initProducerID(InitProducerIDResponse(error: clientError)))
     }
 
@@ -109,21 +108,21 @@ extension TransactionCoordinator {
             facts.previousEpoch = previousEpoch
             facts.epoch = isNew ? 0 : facts.epoch + 1
         }
-        change(
-            transaction, to: facts, answering: token,
-            with: .initProducerID(
-                InitProducerIDResponse(producerID: facts.producerID, producerEpoch: facts.epoch)))
+        let response = InitProducerIDResponse(producerID: facts.producerID, producerEpoch: facts.epoch)
+        change(transaction, to: facts, then: .init(token: token, answer: .initProducerID(response)))
     }
 
     /// Aborts the open transaction with an epoch that no producer has. From the marker on, the producer
     /// that opened it is fenced.
+    /// - Parameter token: the request of the next producer; nil after a timeout.
     func fence(_ transaction: Transaction, answering token: ReplyToken?) {
         var facts = transaction.facts
         facts.state = .prepareAbort
         facts.epoch = facts.epoch == .max ? .max : facts.epoch + 1
         facts.previousEpoch = TransactionFacts.noEpoch
+        let response = InitProducerIDResponse(error: .concurrentTransactions)
         change(
-            transaction, to: facts, answering: token,
-            with: .initProducerID(InitProducerIDResponse(error: .concurrentTransactions)))
+            transaction, to: facts,
+            then: token.map { .init(token: $0, answer: .initProducerID(response)) })
     }
 }

@@ -3,6 +3,9 @@ extension TransactionCoordinator {
     /// From this version of each of these requests on, a client knows PRODUCER_FENCED.
     private static let firstVersionWithFencedError: Int16 = 2
 
+    // MARK: Additions
+
+    /// Adds partitions to the producer's transaction, or begins one with them.
     func addPartitions(_ request: AddPartitionsToTxnRequest, from token: ReplyToken) {
         let partitions = request.topics.flatMap { topic in
             topic.partitions.map { PartitionID(topic: topic.topic, partition: $0) }
@@ -11,128 +14,116 @@ extension TransactionCoordinator {
         guard unknown.isEmpty else {
             return reply(to: token, with: .addPartitions(.refused(request.topics, unknown: unknown)))
         }
-        let producer = Producer(
-            transactionalID: request.transactionalID, id: request.producerID, epoch: request.producerEpoch)
-        switch owned(by: producer) {
+        switch admit(request.producer) {
         case .failure(let error):
             let clientError = clientError(for: error, version: request.version)
             reply(to: token, with: .addPartitions(.all(request.topics, error: clientError)))
         case .success(let transaction):
-            let answer = TransactionAnswer.addPartitions(.all(request.topics, error: .none))
-            extend(transaction, partitions: partitions, groups: [], answering: token, with: answer)
-        }
-    }
-
-    func addOffsets(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
-        let producer = Producer(
-            transactionalID: request.transactionalID, id: request.producerID, epoch: request.producerEpoch)
-        switch owned(by: producer) {
-        case .failure(let error):
-            let clientError = clientError(for: error, version: request.version)
-            reply(to: token, with: .addOffsets(TransactionResponse(error: clientError)))
-        case .success(let transaction):
-            guard !request.groupID.isEmpty else {
-                return reply(to: token, with: .addOffsets(TransactionResponse(error: .invalidGroupID)))
-            }
-            let groups = transaction.facts.state == .ongoing ? transaction.facts.groups : []
-            guard groups.contains(request.groupID) || groups.count < settings.groupsPerTransactionMax else {
-                return reply(to: token, with: .addOffsets(TransactionResponse(error: .invalidRequest)))
-            }
+            var facts = transaction.facts.opened(at: now.wall)
+            facts.partitions.formUnion(partitions)
             extend(
-                transaction, partitions: [], groups: [request.groupID], answering: token,
-                with: .addOffsets(TransactionResponse()))
+                transaction, to: facts, answering: token,
+                with: .addPartitions(.all(request.topics, error: .none)))
         }
     }
 
-    /// The producer that a request names.
-    package struct Producer {
-        package let transactionalID: String
-        package let id: Int64
-        package let epoch: Int16
-
-        package init(transactionalID: String, id: Int64, epoch: Int16) {
-            self.transactionalID = transactionalID
-            self.id = id
-            self.epoch = epoch
+    /// Adds a group to the producer's transaction, or begins one with it.
+    func addOffsets(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
+        func answer(_ error: ErrorCode) -> TransactionAnswer {
+            .addOffsets(TransactionResponse(error: error))
+        }
+        switch admit(request.producer) {
+        case .failure(let error):
+            reply(to: token, with: answer(clientError(for: error, version: request.version)))
+        case .success(let transaction):
+            guard !request.groupID.isEmpty else { return reply(to: token, with: answer(.invalidGroupID)) }
+            var facts = transaction.facts.opened(at: now.wall)
+            let hasRoom = facts.groups.count < settings.groupsPerTransactionMax
+            guard hasRoom || facts.groups.contains(request.groupID) else {
+                return reply(to: token, with: answer(.invalidRequest))
+            }
+            facts.groups.insert(request.groupID)
+            extend(transaction, to: facts, answering: token, with: answer(.none))
         }
     }
 
-    /// Returns the transaction that this producer may continue.
-    private func owned(by producer: Producer) -> Result<Transaction, ErrorCode> {
+    /// Returns the producer's transactional id if the producer may add to its transaction or begin one now.
+    private func admit(_ producer: RequestingProducer) -> Result<Transaction, ErrorCode> {
         guard !producer.transactionalID.isEmpty else { return .failure(.invalidRequest) }
         guard let transaction = transactions[producer.transactionalID] else {
             return .failure(.invalidProducerIDMapping)
         }
+        // As in Kafka, this comes first: the change under way may give the producer another id or epoch.
         if transaction.isChanging { return .failure(.concurrentTransactions) }
         guard transaction.facts.producerID == producer.id else {
             return .failure(.invalidProducerIDMapping)
         }
-        guard transaction.facts.epoch == producer.epoch else {
-            return .failure(.producerFenced)
-        }
+        guard transaction.facts.epoch == producer.epoch else { return .failure(.producerFenced) }
         if transaction.facts.state.isPrepared { return .failure(.concurrentTransactions) }
         return .success(transaction)
     }
 
-    /// Returns the error that a client of this version knows.
-    private func clientError(for error: ErrorCode, version: Int16) -> ErrorCode {
-        let isUnknownToClient = error == .producerFenced && version < Self.firstVersionWithFencedError
-        return isUnknownToClient ? .invalidProducerEpoch : error
-    }
-
-    /// Adds partitions and groups to the open transaction, or begins a transaction with them.
+    /// Stores the extended transaction. A repeated request adds nothing, so it is answered at once.
     private func extend(
-        _ transaction: Transaction, partitions: [PartitionID], groups: [String],
-        answering token: ReplyToken,
+        _ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken,
         with answer: TransactionAnswer
     ) {
-        var facts = transaction.facts
-        if facts.state != .ongoing {
-            facts.state = .ongoing
-            facts.partitions.removeAll()
-            facts.groups.removeAll()
-            facts.startedAt = now.wall
-        }
-        facts.partitions.formUnion(partitions)
-        facts.groups.formUnion(groups)
         if facts == transaction.facts { return reply(to: token, with: answer) }
-        change(transaction, to: facts, answering: token, with: answer)
+        change(transaction, to: facts, then: .init(token: token, answer: answer))
     }
 
-    /// Decides to commit or to abort, as the producer asks.
+    // MARK: End
+
+    /// Decides to commit or to abort, as the producer asks. `decide` answers when the markers were tried once.
     func end(_ request: EndTxnRequest, from token: ReplyToken) {
-        let error = endError(of: request)
-        guard error == nil, let transaction = transactions[request.transactionalID] else {
-            let reportedError = clientError(for: error ?? .none, version: request.version)
-            return reply(to: token, with: .end(TransactionResponse(error: reportedError)))
+        switch verdict(on: request) {
+        case .refused(let error):
+            let clientError = clientError(for: error, version: request.version)
+            reply(to: token, with: .end(TransactionResponse(error: clientError)))
+        case .alreadyEnded: reply(to: token, with: .end(TransactionResponse()))
+        case .decides(let transaction):
+            var facts = transaction.facts
+            facts.state = request.commits ? .prepareCommit : .prepareAbort
+            decide(transaction, to: facts, answering: token)
         }
-        // A repeated request, whose first answer was lost.
-        guard transaction.facts.state == .ongoing else {
-            return reply(to: token, with: .end(TransactionResponse()))
-        }
-        var facts = transaction.facts
-        facts.state = request.commits ? .prepareCommit : .prepareAbort
-        decide(transaction, to: facts, answering: token)
     }
 
-    /// Returns the error of a request to end a transaction. Returns nil also for a repeated request with
-    /// the same decision.
-    private func endError(of request: EndTxnRequest) -> ErrorCode? {
-        guard !request.transactionalID.isEmpty else { return .invalidRequest }
+    private enum EndVerdict {
+        case decides(Transaction)
+        /// The request is a repeated one. Its first answer was lost.
+        case alreadyEnded
+        case refused(ErrorCode)
+    }
+
+    private func verdict(on request: EndTxnRequest) -> EndVerdict {
+        guard !request.transactionalID.isEmpty else { return .refused(.invalidRequest) }
         guard let transaction = transactions[request.transactionalID],
             transaction.facts.producerID == request.producerID
-        else { return .invalidProducerIDMapping }
+        else { return .refused(.invalidProducerIDMapping) }
         let facts = transaction.facts
-        guard facts.epoch == request.producerEpoch else { return .producerFenced }
-        if transaction.isChanging { return .concurrentTransactions }
+        guard facts.epoch == request.producerEpoch else { return .refused(.producerFenced) }
+        // As in Kafka, a producer that is fenced already hears it although a change is under way.
+        if transaction.isChanging { return .refused(.concurrentTransactions) }
         switch facts.state {
-        case .ongoing: return nil
-        case .completeCommit: return request.commits ? nil : .invalidTxnState
-        case .completeAbort: return request.commits ? .invalidTxnState : nil
-        case .prepareCommit: return request.commits ? .concurrentTransactions : .invalidTxnState
-        case .prepareAbort: return request.commits ? .invalidTxnState : .concurrentTransactions
-        case .empty: return .invalidTxnState
+        case .ongoing: return .decides(transaction)
+        case .completeCommit: return request.commits ? .alreadyEnded : .refused(.invalidTxnState)
+        case .completeAbort: return request.commits ? .refused(.invalidTxnState) : .alreadyEnded
+        case .prepareCommit: return .refused(request.commits ? .concurrentTransactions : .invalidTxnState)
+        case .prepareAbort: return .refused(request.commits ? .invalidTxnState : .concurrentTransactions)
+        case .empty: return .refused(.invalidTxnState)
         }
+    }
+
+    private func clientError(for error: ErrorCode, version: Int16) -> ErrorCode {
+        error.known(byVersion: version, fencedSince: Self.firstVersionWithFencedError)
+    }
+}
+
+extension ErrorCode {
+    /// Returns the error for a client of this version. A client older than `firstVersion` does not know
+    /// PRODUCER_FENCED.
+    func known(byVersion version: Int16, fencedSince firstVersion: Int16) -> ErrorCode {
+        self == .producerFenced && version < firstVersion ? .invalidProducerEpoch : self
     }
 }
 

@@ -5,16 +5,18 @@ internal import Lifecycle
 extension TransactionCoordinator {
     /// Appends a change to the log. It takes effect, and is answered, when it is durable.
     func change(
-        _ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken?,
-        with answer: TransactionAnswer?
+        _ transaction: Transaction, to facts: TransactionFacts,
+        then pendingReply: TransactionContinuation.PendingReply?
     ) {
-        persistChange(of: transaction, to: facts) { .changed(id: transaction.id, $0, token, answer) }
+        persistChange(of: transaction, to: facts) {
+            .changed(id: transaction.id, facts: $0, pendingReply)
+        }
     }
 
     /// Appends the producer's decision to commit or to abort. EndTxn is answered after the first attempt at
     /// the markers.
     func decide(_ transaction: Transaction, to facts: TransactionFacts, answering token: ReplyToken) {
-        persistChange(of: transaction, to: facts) { .decided(id: transaction.id, $0, token) }
+        persistChange(of: transaction, to: facts) { .decided(id: transaction.id, facts: $0, token) }
     }
 
     private func persistChange(
@@ -32,8 +34,11 @@ extension TransactionCoordinator {
     func settleAppend(_ id: AppendID, durable: Bool) {
         guard let continuation = pendingAppends.removeValue(forKey: id) else { return }
         switch continuation {
-        case .changed(let id, let facts, let token, let answer):
-            if let token, let answer { reply(to: token, with: durable ? answer : answer.failureAnswer) }
+        case .changed(let id, let facts, let pendingReply):
+            if let pendingReply {
+                let answer = pendingReply.answer
+                reply(to: pendingReply.token, with: durable ? answer : answer.ifNotStored)
+            }
             settleChange(of: id, to: facts, durable: durable)
         case .decided(let id, let facts, let token):
             if durable {

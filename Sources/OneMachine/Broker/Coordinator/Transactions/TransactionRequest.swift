@@ -21,6 +21,17 @@ package enum TransactionAnswer: Equatable {
         case .addOffsets(let body), .end(let body): body.write(to: &writer, version: version)
         }
     }
+
+    /// The answer if the change could not be stored, so that the client repeats the request.
+    package var ifNotStored: TransactionAnswer {
+        switch self {
+        case .initProducerID: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable))
+        case .addPartitions(let errors):
+            .addPartitions(errors.replacingSuccess(by: .coordinatorNotAvailable))
+        case .addOffsets: .addOffsets(TransactionResponse(error: .coordinatorNotAvailable))
+        case .end: .end(TransactionResponse(error: .coordinatorNotAvailable))
+        }
+    }
 }
 
 /// The actions that the transaction coordinator returns.

@@ -42,4 +42,16 @@ struct TransactionFacts: Equatable {
 
     /// Whether a producer with this epoch must get another producer id, because no larger epoch is left.
     static func isExhausted(epoch: Int16) -> Bool { epoch >= largestEpoch }
+
+    /// Returns the facts with an open transaction: the one that is open already, or a new one without partitions and
+    /// groups.
+    func opened(at time: WallTime) -> TransactionFacts {
+        if state == .ongoing { return self }
+        var facts = self
+        facts.state = .ongoing
+        facts.partitions.removeAll()
+        facts.groups.removeAll()
+        facts.startedAt = time
+        return facts
+    }
 }

@@ -17,9 +17,9 @@ struct BatchScan {
     /// Whether the scan stopped at a damaged batch.
     private(set) var isDamaged = false
 
-    init(nextOffset: Int64, limit: Int64, recordsMax: Int64 = .max) {
+    init(nextOffset: Int64, endOfRead: Int64, recordsMax: Int64 = .max) {
         self.nextOffset = nextOffset
-        self.endOfRead = limit
+        self.endOfRead = endOfRead
         self.recordsMax = recordsMax
     }
 

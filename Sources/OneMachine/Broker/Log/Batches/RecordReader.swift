@@ -30,7 +30,7 @@ struct RecordReader {
     mutating func next() throws(LogError) -> RecordView? {
         guard remainingRecords > 0 else {
             guard unsafe position == bytes.count else {
-                throw Self.corruptBatch(reason: "bytes follow its last record")
+                throw LogError.corruptBatch("bytes follow its last record")
             }
             return nil
         }
@@ -38,10 +38,10 @@ struct RecordReader {
         let start = position
         let length = try varint()
         guard length >= 0, length <= (unsafe bytes.count) - position else {
-            throw Self.corruptBatch(reason: "a record is longer than it")
+            throw LogError.corruptBatch("a record is longer than it")
         }
         let end = position + Int(length)
-        guard end > position else { throw Self.corruptBatch(reason: "a record is empty") }
+        guard end > position else { throw LogError.corruptBatch("a record is empty") }
         position += 1  // attributes, which no version uses
         let timestampDelta = try varint()
         let offsetDelta = try varint()
@@ -49,7 +49,7 @@ struct RecordReader {
         let value = try readField(endingBy: end)
         let headerCount = try varint()
         guard position <= end, headerCount >= 0, headerCount <= Int64(end - position) else {
-            throw Self.corruptBatch(reason: "the fields of a record do not match its length")
+            throw LogError.corruptBatch("the fields of a record do not match its length")
         }
         let headers = position..<end
         position = end
@@ -60,7 +60,7 @@ struct RecordReader {
 
     private mutating func varint() throws(LogError) -> Int64 {
         guard let value = unsafe Varint.read(bytes, at: &position) else {
-            throw Self.corruptBatch(reason: "a number in it does not end")
+            throw LogError.corruptBatch("a number in it does not end")
         }
         return value
     }
@@ -70,11 +70,9 @@ struct RecordReader {
         let length = try varint()
         if length == -1 { return nil }
         guard length >= 0, position <= end, length <= Int64(end - position) else {
-            throw Self.corruptBatch(reason: "a key or value is longer than its record")
+            throw LogError.corruptBatch("a key or value is longer than its record")
         }
         defer { position += Int(length) }
         return position..<position + Int(length)
     }
-
-    private static func corruptBatch(reason: String) -> LogError { .corruptBatch(reason) }
 }

@@ -31,7 +31,7 @@ struct CompactionFilter {
             let transactions = abortedByProducer[header.producerID]
         else { return false }
         return transactions.contains {
-            $0.firstOffset <= header.baseOffset && header.lastOffset < $0.lastOffset
+            $0.firstOffset <= header.baseOffset && header.lastOffset < $0.markerOffset
         }
     }
 

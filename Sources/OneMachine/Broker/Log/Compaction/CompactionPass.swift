@@ -72,25 +72,27 @@ struct CompactionPass {
             while true {
                 if keys.count >= plan.keysMax { return }
                 try checkStopping()
-                let batch: Void? = try unsafe read(&reader, of: source) { (header, batch) throws(LogError) in
+                let hasBatch = try unsafe read(&reader, of: source) { (header, batch) throws(LogError) in
                     if header.nextOffset > plan.firstDirty, !header.isControl, !filter.isAborted(header) {
                         try unsafe mapKeys(of: header, batch: batch)
                     }
                 }
-                if batch == nil { break }
+                guard hasBatch else { break }
                 mappedUpTo = max(mappedUpTo, reader.offset)
             }
             mappedUpTo = max(mappedUpTo, source.endOffset)
         }
     }
 
-    /// Reads the next batch. In a segment with known damage it skips the damage; elsewhere damage fails
-    /// the pass.
+    /// Gives the next batch to `body`. Returns false at the end. In a segment with known damage it skips the
+    /// damage; elsewhere damage fails the pass.
     private func read(
         _ reader: inout SegmentReader, of source: CompactionPlan.Source,
         body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Void
-    ) throws(LogError) -> Void? {
-        source.isDamaged ? try unsafe reader.nextSkippingDamage(body) : try unsafe reader.next(body)
+    ) throws(LogError) -> Bool {
+        let result: Void? =
+            source.isDamaged ? try unsafe reader.nextSkippingDamage(body) : try unsafe reader.next(body)
+        return result != nil
     }
 
     private mutating func mapKeys(of header: BatchHeader, batch: UnsafeRawBufferPointer) throws(LogError) {

@@ -6,6 +6,7 @@ enum LZ4Codec {
     /// A first guess for the size of decompressed records. The memory grows if it is too small.
     private static let expectedRatio = 4
 
+    /// Returns nil for damaged input, or if the result has more than `max` bytes.
     static func decompress(_ bytes: UnsafeRawBufferPointer, max: Int) -> [UInt8]? {
         var context: OpaquePointer?
         guard unsafe LZ4F_isError(LZ4F_createDecompressionContext(&context, UInt32(LZ4F_VERSION))) == 0 else {
@@ -23,10 +24,13 @@ enum LZ4Codec {
             inputPosition += consumed
             // A hint of 0 is the end of the frame. Kafka writes one frame.
             if hint == 0 { return inputPosition == bytes.count ? .done(written) : .failed }
-            return inputPosition == bytes.count && written < space.count ? .failed : .more(written)
+            // All input is read and space is left, but the frame has not ended: the input was cut.
+            if inputPosition == bytes.count && written < space.count { return .failed }
+            return .more(written)
         }
     }
 
+    /// Returns nil if the library fails.
     static func compress(_ records: [UInt8]) -> [UInt8]? {
         var preferences = LZ4F_preferences_t()
         preferences.frameInfo.blockMode = LZ4F_blockIndependent

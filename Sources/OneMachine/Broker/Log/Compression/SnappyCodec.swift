@@ -9,6 +9,7 @@ enum SnappyCodec {
     private static let tagKindMask: UInt8 = 3
     private static let literalKind: UInt8 = 0
 
+    /// Returns nil for damaged input, or if the result has more than `max` bytes.
     static func decompress(_ bytes: UnsafeRawBufferPointer, max: Int) -> [UInt8]? {
         var output: [UInt8] = []
         guard unsafe bytes.starts(with: framingMagic) else {

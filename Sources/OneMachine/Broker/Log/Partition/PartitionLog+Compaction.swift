@@ -77,7 +77,7 @@ extension PartitionLog {
         compactionProgress.recordPass(
             upTo: result.cleanedUpTo, at: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
         tombstonesRemovedBelow = max(tombstonesRemovedBelow, result.removedBelow)
-        producers.abortedTransactions.removeAll { $0.lastOffset < result.removedBelow }
+        producers.abortedTransactions.removeAll { $0.markerOffset < result.removedBelow }
         checkpoints.requestCheckpoint()
         requestFlush()
     }

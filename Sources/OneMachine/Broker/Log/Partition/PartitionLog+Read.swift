@@ -116,7 +116,7 @@ extension PartitionLog {
         from start: ReadPositions.ReadPosition, to endOfRead: Int64, bytesMax: Int, recordsMax: Int64,
         in segment: Segment, into writer: inout WireWriter
     ) throws(LogError) -> BatchScan {
-        var scan = BatchScan(nextOffset: start.offset, limit: endOfRead, recordsMax: recordsMax)
+        var scan = BatchScan(nextOffset: start.offset, endOfRead: endOfRead, recordsMax: recordsMax)
         do throws(DiskError) {
             let file = try segment.openFile(with: environment.openSegments)
             let length = min(bytesMax, segment.size - start.position)

@@ -22,7 +22,7 @@ extension Producers {
         writer.array(abortedTransactions) { writer, transaction in
             writer.int64(transaction.producerID)
             writer.int64(transaction.firstOffset)
-            writer.int64(transaction.lastOffset)
+            writer.int64(transaction.markerOffset)
             writer.int64(transaction.stableOffset)
         }
     }
@@ -49,7 +49,7 @@ extension Producers {
         abortedTransactions = try reader.array { (reader) throws(WireError) in
             AbortedRange(
                 producerID: try reader.int64(), firstOffset: try reader.int64(),
-                lastOffset: try reader.int64(), stableOffset: try reader.int64())
+                markerOffset: try reader.int64(), stableOffset: try reader.int64())
         }
     }
 }

@@ -6,8 +6,7 @@ struct Producers: Equatable {
     struct AbortedRange: Equatable, Sendable {
         var producerID: Int64
         var firstOffset: Int64
-        /// The marker's offset.
-        var lastOffset: Int64
+        var markerOffset: Int64
         /// No transaction was open below this offset when the marker came. So all transactions with later
         /// markers begin at this offset or above, and a search for offsets below it can stop here.
         var stableOffset: Int64
@@ -93,7 +92,7 @@ struct Producers: Equatable {
         let stableOffset = min(offset, firstOpenOffset ?? offset)
         abortedTransactions.append(
             .init(
-                producerID: producerID, firstOffset: firstOffset, lastOffset: offset,
+                producerID: producerID, firstOffset: firstOffset, markerOffset: offset,
                 stableOffset: stableOffset))
     }
 }
@@ -116,7 +115,7 @@ extension Producers {
         var high = abortedTransactions.count
         while low < high {
             let middle = (low + high) / 2
-            if abortedTransactions[middle].lastOffset < from { low = middle + 1 } else { high = middle }
+            if abortedTransactions[middle].markerOffset < from { low = middle + 1 } else { high = middle }
         }
         var transactions: [AbortedRange] = []
         for transaction in abortedTransactions[low...] {
@@ -128,7 +127,7 @@ extension Producers {
 
     /// Forgets aborted transactions that lie below the log's start.
     mutating func forget(below offset: Int64) {
-        abortedTransactions.removeAll { $0.lastOffset < offset }
+        abortedTransactions.removeAll { $0.markerOffset < offset }
     }
 
     /// Forgets producers that were last used before `time` (milliseconds since 1970). If more than the

@@ -41,7 +41,7 @@ package final class OpenSegments {
         // Closes several at once, so that not each opening has to search.
         let usesInOrder = segments.filter { canClose($0) && $0 !== segment }.map(\.lastUse).sorted()
         guard !usesInOrder.isEmpty else { return }
-        let surplusCount = segments.count - limit + limit / Self.spareShare
+        let surplusCount = segments.count - limit + limit / Self.spareDivisor
         let newestClosed = usesInOrder[min(usesInOrder.count - 1, surplusCount)]
         closeSegments { $0 !== segment && $0.lastUse <= newestClosed }
     }
@@ -64,11 +64,10 @@ extension OpenSegments {
     // The bounds of the default limit.
     private static let limitMax = 128
     private static let limitMin = 16
-    /// One part of so many of the limit is free after a search.
-    private static let spareShare = 8
-    /// Segments may use one of so many of the process's descriptors. Connections and other files need the
-    /// rest.
-    private static let descriptorsShare = 8
+    /// After a search an eighth of the limit is free.
+    private static let spareDivisor = 8
+    /// Segments may use an eighth of the process's descriptors. Connections and other files need the rest.
+    private static let descriptorsDivisor = 8
 
     /// The limit that suits the number of descriptors which the process may open.
     package static var limitDefault: Int {
@@ -80,7 +79,7 @@ extension OpenSegments {
     }
 
     static func limit(ofDescriptors descriptors: Int) -> Int {
-        min(limitMax, max(limitMin, descriptors / descriptorsShare))
+        min(limitMax, max(limitMin, descriptors / descriptorsDivisor))
     }
 
     /// Closes the segments without use since the last sweep.

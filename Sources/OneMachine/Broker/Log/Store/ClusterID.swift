@@ -5,7 +5,7 @@ enum ClusterID {
 
     static func random(using generator: inout some RandomNumberGenerator) -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        let bytes = (0..<length).map { _ in letters[Int(generator.next(upperBound: UInt64(64)))] }
+        let bytes = (0..<length).map { _ in letters[Int(generator.next(upperBound: UInt64(letters.count)))] }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

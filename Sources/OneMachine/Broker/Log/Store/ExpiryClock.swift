@@ -15,8 +15,8 @@ struct ExpiryClock: Equatable {
     static let settleMilliseconds = 3_600_000
     /// A broker can be down for this time without a doubt about the clock at its start.
     static let downtimeMilliseconds: Int64 = 86_400_000
-    /// A small lead shrinks by one part in this many of the passed time.
-    private static let slewShare: Int64 = 10
+    /// A small lead shrinks by a tenth of the passed time.
+    private static let slewDivisor: Int64 = 10
 
     private struct ClockDoubt: Equatable {
         var since: Instant
@@ -62,7 +62,7 @@ struct ExpiryClock: Equatable {
         guard lead > Self.toleranceMilliseconds else {
             doubt = nil
             leadMilliseconds = 0
-            let fastest = expected + elapsed / Self.slewShare
+            let fastest = expected + elapsed / Self.slewDivisor
             time = WallTime(milliseconds: min(wall.milliseconds, fastest))
             return
         }

@@ -44,6 +44,9 @@ package struct TopicSettings: Equatable, Sendable {
         overrides[name] = value
     }
 
+    /// Returns the default of a setting, or nil if there is no setting of this name.
+    static func defaultValue(of name: String) -> String? { TopicSettingRule.named(name)?.defaultValue }
+
     /// Every setting with its value, for a description of the topic.
     package var descriptions: [(name: String, value: String, isDefault: Bool)] {
         TopicSettingRule.all.map {

@@ -1,5 +1,5 @@
 /// The request to add partitions to a transaction, before the producer writes to them. The answer is
-/// `PartitionErrors`.
+/// `PartitionErrors`. The form with several transactions, from version 4 on, is not offered.
 package struct AddPartitionsToTxnRequest: Equatable {
     package var version: Int16
     package var transactionalID: String

@@ -36,7 +36,7 @@ import Testing
         let subject = try FuzzSubject()
         defer { subject.loop.stop() }
         subject.loop.perform { for seed in seeds { runConnection(seed: seed, to: subject) } }
-        var counts = FuzzJournal.RequestCounts()
+        var counts = FuzzSubject.RequestCounts()
         try await eventually("the ends of all requests of seeds \(seeds)") {
             counts = subject.loop.perform { subject.requestCounts } ?? counts
             return counts.ended >= counts.received

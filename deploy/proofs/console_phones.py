@@ -81,7 +81,10 @@ def progress_of(sent):
 
 def until_outcome(sent, **counts):
     """Waits until insight counts these outcomes of a send."""
-    until(f"{counts} of {sent['sendId']}", lambda: all(progress_of(sent)["report"].get(name) == number for name, number in counts.items()), limit=60)
+    try:
+        until("the outcome", lambda: all(progress_of(sent)["report"].get(name) == number for name, number in counts.items()), limit=90)
+    except TimeoutError:
+        raise TimeoutError(f"{counts} of {sent['sendId']}: {progress_of(sent)['report']}") from None
 
 
 def update_tokens(phone):

@@ -499,9 +499,7 @@ def step_9_figures_away(browser):
 def step_9_killed_gateway(browser):
     """Kills a second gateway, which has a session of the first one, in the middle of a send."""
     first = PROXY.target
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with second_process("gateway", "--gateway-listen", f"127.0.0.1:{port}") as gateway:
         until("the second gateway and its way to insight", lambda: is_serving(port))
         PROXY.target, PROXY.fault, PROXY.kill = ("127.0.0.1", port), "killed", gateway.kill
@@ -643,10 +641,9 @@ REPLACED = []
 
 
 def step_14_half_known(browser):
-    with second_process("fan-out") as process:
-        members = lambda: [one for one in api("GET", "/v1/fleet")["processes"] if one["stages"] == ["fan-out"]]  # noqa: E731
-        until("the second fan-out process", members, limit=60)
-        sent = half_counted(process)
+    admin = free_port()
+    with second_process("fan-out", admin=admin) as process:
+        sent = half_counted(process, admin)
         check(sent is not None, "14: a process of two stands still, and has lanes of a send")
         browser.open(f"sends/{sent['sendId']}?at={sent['acceptedAt']}")
         browser.wait("14: a send that is not counted yet says so", lambda: re.search(r"counting: \d+ of 12 lanes", browser.text()) is not None)
@@ -667,12 +664,18 @@ def step_14_half_known(browser):
     api("DELETE", f"/v1/sends/{later['sendId']}")
 
 
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 @contextlib.contextmanager
-def second_process(stage, *flags):
+def second_process(stage, *flags, admin=0):
     """Runs one more process of a stage, with a data directory of its own, and kills it."""
     process = subprocess.Popen(
         [os.environ["FLOTILLA"], "run", stage, "--data", f"{os.environ['DATA']}/second-{stage}", "--kafka-brokers", os.environ["BROKER"],
-         "--admin-listen", "127.0.0.1:0", "--tokens-sealing-keys-file", f"{os.environ['DATA']}/up/sealing-keys", *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+         "--admin-listen", f"127.0.0.1:{admin}", "--tokens-sealing-keys-file", f"{os.environ['DATA']}/up/sealing-keys", *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process
     finally:
@@ -680,23 +683,31 @@ def second_process(stage, *flags):
         process.wait()
 
 
-def half_counted(process):
-    """Stops a fan-out process that has lanes, and returns a send that it has not counted. Until it has lanes, it goes on."""
-    for _ in range(20):
+def has_lanes(admin):
+    """Whether the process at this address is ready and has partitions."""
+    def read(path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{admin}{path}", timeout=5) as answer:
+            return answer.read().decode()
+
+    assigned = re.findall(r"^flotilla_kafka_assigned_partitions\{.*\} ([\d.]+)$", read("/metrics"), re.MULTILINE)
+    return sum(map(float, assigned)) > 0 and read("/readyz") is not None
+
+
+def half_counted(process, admin):
+    """Stops a fan-out process that has lanes, and returns a send that it has not counted."""
+    for _ in range(5):
+        until("lanes of the second fan-out process", lambda: has_lanes(admin))
         process.send_signal(signal.SIGSTOP)
         # The planner of a group can be in the process that stands still, so there are two.
         for name in [FINAL, SECOND]:
             sent = send("update", name, 4)
-            end = time.time() + 1.5
+            end = time.time() + 3
             while time.time() < end:
                 progress = progress_of(sent)
-                if progress["isComplete"]:
-                    break
+                if 0 < progress.get("lanesDone", 0) < progress.get("lanesExpected", 0):
+                    return sent
                 time.sleep(0.1)
-            if 0 < progress.get("lanesDone", 0) < progress.get("lanesExpected", 0):
-                return sent
         process.send_signal(signal.SIGCONT)
-        time.sleep(3)
     return None
 
 

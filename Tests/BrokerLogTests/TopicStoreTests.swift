@@ -158,7 +158,8 @@ struct TopicStoreTests {
         for setting in TopicSettings().descriptions {
             var settings = TopicSettings()
             try settings.set(setting.name, to: setting.value)
-            #expect(settings == TopicSettings() && setting.isDefault, "\(setting.name)")
+            let described = settings.descriptions.first { $0.name == setting.name }
+            #expect(setting.isDefault && described?.value == setting.value, "\(setting.name)")
         }
     }
 

@@ -1,7 +1,9 @@
 import Glibc
+import Ingest
 import Kafka
 import Lifecycle
 import Simulation
+import StageSupport
 import Telemetry
 
 /// One seed: an installation, its people, and the faults that come over them.
@@ -66,11 +68,12 @@ final class Story {
         world.tell("nothing happens for \(days) days\(areStopped ? ", and the processes are stopped" : "")")
         let stopped = areStopped ? world.processes : []
         for process in stopped { process.kill() }
+        // The clocks are set right. After a silence, a process whose clock is far behind merges no reports for a minute,
+        // until their stamps have proven the cluster's time.
+        for process in world.processes { process.clockError = 0 }
         world.isIdle = true
         try world.run(forMilliseconds: days * 86_400_000)
         world.isIdle = false
-        // The clocks are right again. A process that starts with a clock that is far behind merges no reports for a minute,
-        // until their stamps have proven the cluster's time.
         for process in stopped { try start(process.name, process.stage) }
         world.noteFault(forMilliseconds: 5000)
         try world.run(forMilliseconds: Self.settleMilliseconds)
@@ -177,7 +180,12 @@ final class Story {
             let error = clockError(of: Self.largeClockErrors)
             world.tell("the clock of \(process.name) is wrong by \(error) ms from now on")
             process.clockError = error * 1_000_000
-            world.noteFault(forMilliseconds: 1000)
+            guard !process.hasWatchedClocks else { return world.noteFault(forMilliseconds: 1000) }
+            // The process has not seen stamps and its clock agree for long enough, so reports wait until newer stamps
+            // prove the time, or until an operator sets the clock.
+            world.noteFault(
+                forMilliseconds: Self.operatorMilliseconds + ClockWait.recheckMilliseconds)
+            world.schedule(inMilliseconds: Self.operatorMilliseconds) { process.clockError = 0 }
         }
     }
 
@@ -191,6 +199,8 @@ final class Story {
         }
     }
 
+    /// The time after which an operator sets the clock of a machine whose reports wait.
+    private static let operatorMilliseconds = 60_000
     /// The errors of wrong clocks, in milliseconds. A clock is often set right. A node's clock that goes back by more
     /// makes the reports of new tokens look older than those of the tokens before, so the phones miss updates.
     private static let smallClockErrors: [Int64] = [0, 100, 300, -200]

@@ -179,7 +179,9 @@ final class Fleet {
         let report = report(index, .state) {
             ($0.activity, $0.group, $0.state) = (activity.id, activity.group, .dismissed)
         }
-        store(report.encoded(), key: report.key, in: .reports) { _ in }
+        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
+            phones[index].dismissedAt[activity.group] = time
+        }
     }
 
     // MARK: The stand-in for the sender
@@ -296,13 +298,15 @@ final class Fleet {
         return knownAt > end.acceptedAt
     }
 
-    /// A phone whose start token was known before a start shows the activity.
+    /// A phone whose start token was known before a start shows the activity. An END that was accepted before the start
+    /// was due takes the start back. So does a person who has dismissed an activity of the group since the start.
     private func checkStart(
         of phone: SimulatedPhone, in group: String, truth: GroupTruth, until time: Instant
     ) throws {
         guard let newest = truth.sends.last(where: { $0.acceptedAt <= time }),
             let generation = truth.generation(ofState: newest.number),
-            let start = truth.start(ofGeneration: generation), newest.event != .end,
+            let start = truth.start(ofGeneration: generation), !truth.hasEnded(generation: generation),
+            !phone.hasDismissed(group, since: start.acceptedAt),
             let knownAt = phone.startTokenAt, world.due(after: knownAt) <= start.acceptedAt
         else { return }
         if phone.startCounts["\(group) of generation \(generation)"] == nil {

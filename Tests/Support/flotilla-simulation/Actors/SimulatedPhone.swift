@@ -28,6 +28,17 @@ struct SimulatedPhone {
     var activities: [Activity] = []
     /// The number of starts by group and generation.
     var startCounts: [String: Int] = [:]
+    /// The time of the newest dismissal in each group.
+    var dismissedAt: [String: Instant] = [:]
+
+    /// The clocks of Kafka's nodes, which stamp starts and dismissals, differ by less.
+    private static let clockDifferenceMilliseconds = 1000
+
+    /// Whether a person has dismissed an activity of a group since a time, by the stamps of the cluster.
+    func hasDismissed(_ group: String, since time: Instant) -> Bool {
+        guard let dismissedAt = dismissedAt[group] else { return false }
+        return time.milliseconds(since: dismissedAt) < Self.clockDifferenceMilliseconds
+    }
 }
 
 /// A push as a phone reads it.

@@ -40,6 +40,11 @@ final class SimulatedProcess {
     private(set) var isDead = false
     /// The wall clock of the machine less the true time, in nanoseconds.
     var clockError: Int64 = 0
+    private let startedAt: Instant
+    /// Whether the process has watched stamps and its own clock for longer than the usual time.
+    var hasWatchedClocks: Bool {
+        world.now.milliseconds(since: startedAt) > 2 * ClusterClock.settleMilliseconds
+    }
     /// The process does nothing before this time, as after SIGSTOP.
     private var stoppedUntil: Instant
     private var threads: [Thread] = []
@@ -49,7 +54,7 @@ final class SimulatedProcess {
 
     init(_ name: String, running stage: SimulatedStage, in world: World) {
         (self.name, self.stage, self.world) = (name, stage, world)
-        stoppedUntil = world.now
+        (startedAt, stoppedUntil) = (world.now, world.now)
     }
 
     // MARK: Life

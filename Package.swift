@@ -242,7 +242,8 @@ let package = Package(
             dependencies: [
                 "CSimulatedLibrary", "Simulation", "Broker", "Containers", "Telemetry", "Lifecycle", "JSON",
                 "Kafka", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords", "InstallationRecords",
-                "Sends", "Jobs", "Topics", "Catalog", "StageSupport", "Ingest", "FanOut",
+                "Sends", "Jobs", "Topics", "Catalog", "StageSupport", "Ingest", "FanOut", "Sender",
+                "Scheduler", "Schedules", "APNsSimulator", "HTTP2", "TLS", "Cryptography", "Settings",
             ],
             path: "Tests/Support/flotilla-simulation", swiftSettings: strict),
 

@@ -155,12 +155,6 @@ rd_kafka_conf_res_t rd_kafka_topic_conf_set(rd_kafka_topic_conf_t *configuration
 
 // MARK: Queues
 
-// Nothing waits on descriptors in the simulation.
-
-void rd_kafka_queue_io_event_enable(rd_kafka_queue_t *queue, int descriptor, const void *payload, size_t size) {
-    (void)queue, (void)descriptor, (void)payload, (void)size;
-}
-
 rd_kafka_resp_err_t rd_kafka_poll_set_consumer(rd_kafka_t *client) {
     (void)client;
     return RD_KAFKA_RESP_ERR_NO_ERROR;

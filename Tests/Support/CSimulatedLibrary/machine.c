@@ -1,9 +1,6 @@
 #define _GNU_SOURCE
 #include "simulated_library.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -12,6 +9,7 @@
 static bool is_on;
 static int64_t steady_nanoseconds;
 static int64_t wall_offset_nanoseconds;
+static uint64_t random_state = 1;
 
 int64_t simulated_steady_nanoseconds(void) { return steady_nanoseconds; }
 
@@ -61,29 +59,26 @@ int usleep(useconds_t microseconds) {
     return nanosleep(&pause, 0);
 }
 
-/// The simulation has one thread. What another thread would do is done at once, so that every run is the same. Only
-/// threads that are made before the clocks are set, such as the writer of the log, are real.
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+/// The numbers of the code that asks for true randomness come from the seed.
+void swift_stdlib_random(void *bytes, size_t count) {
+    unsigned char *next = bytes;
     if (!is_on) {
-        int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
-            dlsym(RTLD_NEXT, "pthread_create");
-        return create(thread, attributes, body, argument);
+        while (count > 0) {
+            long got = syscall(SYS_getrandom, next, count, 0);
+            if (got <= 0) continue;
+            next += got;
+            count -= (size_t)got;
+        }
+        return;
     }
-    sigset_t signals;
-    pthread_sigmask(SIG_SETMASK, 0, &signals);
-    *thread = pthread_self();
-    body(argument);
-    pthread_sigmask(SIG_SETMASK, &signals, 0);
-    return 0;
+    for (; count > 0; count--, next++) {
+        random_state ^= random_state << 13;
+        random_state ^= random_state >> 7;
+        random_state ^= random_state << 17;
+        *next = (unsigned char)(random_state >> 32);
+    }
 }
 
-int pthread_detach(pthread_t thread) {
-    (void)thread;
-    return 0;
-}
+void simulated_random_set(uint64_t seed) { random_state = seed | 1; }
 
-int pthread_join(pthread_t thread, void **result) {
-    (void)thread;
-    if (result) *result = 0;
-    return 0;
-}
+bool simulated_machine_is_on(void) { return is_on; }

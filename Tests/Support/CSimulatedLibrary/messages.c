@@ -120,6 +120,7 @@ struct rd_kafka_op_s {
     rd_kafka_message_t **messages;
     size_t count;
     size_t taken;
+    rd_kafka_resp_err_t code;
 };
 
 rd_kafka_event_t *simulated_deliveries_new(rd_kafka_message_t **messages, size_t count) {
@@ -130,9 +131,22 @@ rd_kafka_event_t *simulated_deliveries_new(rd_kafka_message_t **messages, size_t
     return event;
 }
 
+rd_kafka_event_t *simulated_commit_answer_new(rd_kafka_resp_err_t code) {
+    rd_kafka_event_t *event = calloc(1, sizeof *event);
+    event->code = code;
+    return event;
+}
+
 rd_kafka_event_type_t rd_kafka_event_type(const rd_kafka_event_t *event) {
+    return event->messages ? RD_KAFKA_EVENT_DR : RD_KAFKA_EVENT_OFFSET_COMMIT;
+}
+
+rd_kafka_resp_err_t rd_kafka_event_error(rd_kafka_event_t *event) { return event->code; }
+
+// An answer to a commit has no errors of single partitions here.
+rd_kafka_topic_partition_list_t *rd_kafka_event_topic_partition_list(rd_kafka_event_t *event) {
     (void)event;
-    return RD_KAFKA_EVENT_DR;
+    return 0;
 }
 
 const rd_kafka_message_t *rd_kafka_event_message_next(rd_kafka_event_t *event) {

@@ -5,29 +5,38 @@ import Simulation
 // Simulates installations of Flotilla, one for each seed, and ends with an error at the first broken law.
 
 struct Options {
-    var firstSeed: UInt64 = 1
+    var parameters = StoryParameters(seed: 1, minutes: 5)
     var count = 1
     /// The time for which further seeds follow, in hours of the machine that simulates.
     var hours = 0
-    var minutes = 5
-    var brokersClocksJump = false
     var tellsStory = false
+    var shrinks = true
+    /// Whether the next seeds follow after a broken law.
+    var goesOn = false
 
     init(_ arguments: [String]) {
         var arguments = arguments[...]
         func number() -> Int {
-            guard let value = arguments.popFirst().flatMap({ Int($0) }) else { Options.explain() }
+            guard let value = arguments.popFirst().flatMap({ Int($0) }), value >= 0 else { Options.explain() }
             return value
         }
         while let argument = arguments.popFirst() {
             switch argument {
-            case "--seed": firstSeed = UInt64(number())
+            case "--seed": parameters.seed = UInt64(number())
             case "--count": count = number()
             case "--hours": hours = number()
-            case "--minutes": minutes = number()
-            case "--clock-jumps": brokersClocksJump = true
+            case "--minutes": parameters.minutes = number()
+            case "--clock-jumps": parameters.brokersClocksJump = true
+            case "--first-part": parameters.endsBeforeIdleDays = true
+            case "--without":
+                guard let numbers = arguments.popFirst().flatMap({ StoryParameters.numbers(in: $0) }) else {
+                    Options.explain()
+                }
+                parameters.droppedSteps = numbers
             case "--story": tellsStory = true
-            case "--logs": SimulatedLog.show()
+            case "--no-shrink": shrinks = false
+            case "--go-on": goesOn = true
+            case "--logs": SimulatedLog.isShown = true
             default: Options.explain()
             }
         }
@@ -35,8 +44,10 @@ struct Options {
 
     private static func explain() -> Never {
         print(
-            "usage: flotilla-simulation [--seed N] [--count N | --hours N] [--minutes N] [--clock-jumps] [--story] [--logs]"
-        )
+            """
+            usage: flotilla-simulation [--seed N] [--count N | --hours N] [--minutes N] [--clock-jumps] [--first-part]
+                   [--without STEPS] [--story] [--logs] [--no-shrink] [--go-on]
+            """)
         exit(64)
     }
 }
@@ -59,21 +70,18 @@ func secondsOfMachine() -> Int {
 }
 
 let end = secondsOfMachine() + options.hours * 3600
-var seed = options.firstSeed
-while seed < options.firstSeed + UInt64(options.count) || secondsOfMachine() < end {
-    let story = Story(
-        seed: seed, minutes: options.minutes, brokersClocksJump: options.brokersClocksJump,
-        tellsStory: options.tellsStory)
-    do {
-        let summary = try story.play()
-        print("seed \(seed): \(summary)")
-        fflush(nil)
-    } catch {
-        if !options.tellsStory { for line in story.world.story.suffix(60) { print(line) } }
-        print("seed \(seed) broke a law: \(error)")
-        print(
-            "repeat it with: flotilla-simulation --seed \(seed) --minutes \(options.minutes) --story --logs")
-        exit(1)
+let runner = StoryRunner(tellsStory: options.tellsStory)
+var parameters = options.parameters
+var failureCount = 0
+while parameters.seed < options.parameters.seed + UInt64(options.count) || secondsOfMachine() < end {
+    let status = runner.play(parameters)
+    if status != 0 {
+        failureCount += 1
+        if status > 128 { print("seed \(parameters.seed) ended with signal \(status - 128)") }
+        print("repeat it with: flotilla-simulation \(parameters.arguments) --story --logs")
+        if options.shrinks { runner.shrink(parameters, thatEndsWith: status) }
+        if !options.goesOn { exit(1) }
     }
-    seed += 1
+    parameters.seed += 1
 }
+exit(failureCount == 0 ? 0 : 1)

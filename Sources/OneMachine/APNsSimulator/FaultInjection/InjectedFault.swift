@@ -1,11 +1,11 @@
 internal import APNs
-internal import HTTP2
+package import HTTP2
 
 /// The faults that one request provokes: a fault that replaces the correct answer, a delay of the answer, and
 /// a fault of the connection.
-struct InjectedFault: Sendable, Hashable {
+package struct InjectedFault: Sendable, Hashable {
     /// A fault that replaces the correct answer.
-    enum RequestFault: Sendable, Hashable {
+    package enum RequestFault: Sendable, Hashable {
         /// The request gets this answer. `timestamp` is in milliseconds since 1970.
         case answer(status: Int, reason: String, timestamp: Int64?, retryAfterSeconds: Int?)
         /// The request gets exactly this body.
@@ -19,7 +19,7 @@ struct InjectedFault: Sendable, Hashable {
 
     /// A fault of the whole connection. A `goaway` comes before the answer to the request, the others after
     /// it.
-    enum ConnectionFault: Sendable, Hashable {
+    package enum ConnectionFault: Sendable, Hashable {
         /// GOAWAY whose last stream is the number of this request's stream minus `streamsBack`. Consecutive
         /// streams differ by 2. Streams above the last stream are not processed. `thenClose` closes the
         /// connection when the other answers are sent.
@@ -37,10 +37,18 @@ struct InjectedFault: Sendable, Hashable {
     }
 
     /// Nil if the request gets the correct answer.
-    var requestFault: RequestFault?
+    package var requestFault: RequestFault?
     /// Delay of the answer.
-    var delayMilliseconds = 0
-    var connectionFault: ConnectionFault?
+    package var delayMilliseconds = 0
+    package var connectionFault: ConnectionFault?
 
-    static let none = InjectedFault()
+    package init(
+        requestFault: RequestFault? = nil, delayMilliseconds: Int = 0, connectionFault: ConnectionFault? = nil
+    ) {
+        self.requestFault = requestFault
+        self.delayMilliseconds = delayMilliseconds
+        self.connectionFault = connectionFault
+    }
+
+    package static let none = InjectedFault()
 }

@@ -3,7 +3,7 @@ internal import Payloads
 /// Delivery of an accepted push: to a phone, or into the store for a phone that is away.
 extension Phones {
     /// Delivers a push to the phone of its token, or to all phones that listen to its channel.
-    func deliver(_ push: AcceptedPush) {
+    package func deliver(_ push: AcceptedPush) {
         switch push.target {
         case .channel(let id): broadcast(push, on: id)
         case .token(let token):

@@ -7,7 +7,7 @@ internal import InstallationRecords
 /// of wake-ups. Only the entry with its current time counts.
 extension Phones {
     /// Makes the changes that are due, up to the limits of one tick.
-    func tick(at time: Int64) {
+    package func tick(at time: Int64) {
         if let eventRates { simulateEvents(rates: eventRates, time: time) }
         bringDuePhonesOnline(at: time)
         wakeDueActivities(at: time)
@@ -38,7 +38,7 @@ extension Phones {
 
     /// Simulates a period at once, tick by tick, so that all events happen in order and are reported with
     /// their own times. Ticks without a due change are skipped.
-    func simulate(from start: Int64, to end: Int64) {
+    package func simulate(from start: Int64, to end: Int64) {
         var time = start
         while time < end {
             let nextDue = min(activityWakes.first?.time ?? end, phoneWakes.first?.time ?? end)

@@ -1,10 +1,10 @@
-internal import Identifiers
+package import Identifiers
 
 /// The status of a token at APNs, which is needed for each push. Times are milliseconds since 1970.
 extension Phones: SimulatedPhones {
     /// Returns the status of a token. The token itself tells the phone, and whether it is a start token or an update
     /// token.
-    func status(
+    package func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
     ) -> TokenStatus {
         guard let identity = tokens.identity(of: token), identity.phone < phones.count else {

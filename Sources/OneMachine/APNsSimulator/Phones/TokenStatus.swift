@@ -1,5 +1,5 @@
 /// The status of a push token at APNs, on which the answer to a push depends.
-enum TokenStatus: Sendable, Hashable {
+package enum TokenStatus: Sendable, Hashable {
     case valid
     /// The token does not exist or belongs to the other environment: BadDeviceToken.
     case unknown

@@ -1,12 +1,12 @@
 internal import APNs
-internal import Identifiers
+package import Identifiers
 internal import JSON
 internal import Payloads
 
 /// A push that passed every check of APNs and is delivered to the phones.
-struct AcceptedPush: Sendable {
+package struct AcceptedPush: Sendable {
     /// The receiver of a push.
-    enum Target: Sendable, Hashable {
+    package enum Target: Sendable, Hashable {
         case token(PushToken)
         /// The channel's id, base64.
         case channel(String)
@@ -14,7 +14,7 @@ struct AcceptedPush: Sendable {
 
     /// The request's apns-id or apns-request-id.
     var id: PushID
-    var target: Target
+    package var target: Target
     var environment: Environment
     var bundleID: String
     /// 10, 5 or 1.
@@ -23,7 +23,7 @@ struct AcceptedPush: Sendable {
     var expiration: Int64?
     /// Whether the channel stores the push for phones that begin to listen later.
     var isStored = false
-    var payload: PushPayload
+    package var payload: PushPayload
     /// Milliseconds since 1970.
     var receivedAt: Int64
 }

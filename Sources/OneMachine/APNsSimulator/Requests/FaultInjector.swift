@@ -1,6 +1,6 @@
 /// The source of the simulated APNs' faults, for example a fault script (`ScriptedFaultInjector`). Confined to the
 /// simulator's event loop.
-protocol FaultInjector: AnyObject {
+package protocol FaultInjector: AnyObject {
     /// Returns the faults for a request. Called once for each request, after it was validated and before it
     /// is answered.
     func fault(for request: RequestFacts) -> InjectedFault

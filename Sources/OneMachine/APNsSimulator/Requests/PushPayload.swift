@@ -1,15 +1,15 @@
-internal import JSON
-internal import Payloads
+package import JSON
+package import Payloads
 
 /// The parts of a payload that a phone reads. A field that is missing or has a wrong type is nil. APNs accepts
 /// such a push, and the phone then shows nothing, as a real phone does.
-struct PushPayload: Sendable {
+package struct PushPayload: Sendable {
     /// The event. Nil if ActivityKit does not know it.
-    var event: PushEvent?
+    package var event: PushEvent?
     /// Seconds since 1970, like the other two dates.
-    var timestamp: Int64?
+    package var timestamp: Int64?
     /// The content state as received.
-    var contentState: RawJSON?
+    package var contentState: RawJSON?
     var attributesType: String?
     var attributes: RawJSON?
     /// Whether the payload has an alert with content.

@@ -3,7 +3,7 @@ internal import Payloads
 
 /// The parsed facts about a request. A fault script selects requests by them, and the journal stores them. A
 /// refused request has facts too, as far as it could be parsed.
-struct RequestFacts: Sendable, Hashable {
+package struct RequestFacts: Sendable, Hashable {
     enum RequestKind: String, Sendable, CaseIterable {
         case push
         case broadcast
@@ -29,7 +29,7 @@ struct RequestFacts: Sendable, Hashable {
     /// Milliseconds by which the simulator's clock was ahead of the machine's clock.
     var clockOffsetMilliseconds: Int64 = 0
     /// The token or channel. Nil if neither could be parsed.
-    var target: AcceptedPush.Target?
+    package var target: AcceptedPush.Target?
     var bundleID: String?
     var event: PushEvent?
     /// The payload's timestamp, in seconds since 1970.

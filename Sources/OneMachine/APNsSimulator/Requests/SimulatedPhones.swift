@@ -1,9 +1,9 @@
-internal import Identifiers
+package import Identifiers
 
 /// The phones behind the simulated APNs. Confined to the simulator's event loop.
 ///
 /// A simulator without phones accepts every token and stores nothing. This is for load tests.
-protocol SimulatedPhones: AnyObject {
+package protocol SimulatedPhones: AnyObject {
     /// Whether the phones read more of a payload than its event and timestamp.
     var readsPayloads: Bool { get }
 
@@ -27,6 +27,6 @@ protocol SimulatedPhones: AnyObject {
 }
 
 extension SimulatedPhones {
-    var readsPayloads: Bool { true }
-    func simulate(from start: Int64, to end: Int64) { tick(at: end) }
+    package var readsPayloads: Bool { true }
+    package func simulate(from start: Int64, to end: Int64) { tick(at: end) }
 }

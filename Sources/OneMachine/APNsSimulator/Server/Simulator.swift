@@ -66,6 +66,16 @@ package final class Simulator: @unchecked Sendable {
         self.init(settings: settings, credentials: credentials, on: loop, phones: nil)
     }
 
+    /// Creates a simulator with phones and faults of the caller, and without a journal. Call it on the loop.
+    package convenience init(
+        settings: SimulatorSettings, credentials: SimulatorCredentials, on loop: EventLoop,
+        phones: any SimulatedPhones, faultInjector: any FaultInjector
+    ) {
+        self.init(
+            settings: settings, credentials: credentials, on: loop, phones: phones,
+            faultInjector: faultInjector, journal: nil)
+    }
+
     // MARK: Start and stop
 
     /// Starts listening before it returns. Do not call on a loop.

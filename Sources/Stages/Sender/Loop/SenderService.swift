@@ -32,11 +32,37 @@ package final class SenderService: Stage {
         shared.setReadinessProblems(["it is starting"], ofLoop: 0)
     }
 
+    private var destination: PushDestination {
+        PushDestination(settings, standIn: environment.embeddedSimulator?.accessDetails)
+    }
+
     package var readinessProblems: [String] { shared.readinessProblems }
 
     package func start(_ context: ServiceContext) async throws {
         AllocatorSettings.keepFreedMemory()
-        let destination = PushDestination(settings, standIn: environment.embeddedSimulator?.accessDetails)
+        let tokens = makeTokens(in: context)
+        let watcher = ProviderKeyWatcher(tokens: tokens)
+        try await watcher.start(context)
+        do {
+            started.set(Parts(loops: try startLoops(with: tokens, in: context), keys: watcher))
+        } catch {
+            await watcher.stop(by: .now())
+            throw error
+        }
+    }
+
+    /// Starts the loops without the service that watches the key files. A simulation calls it, because that service
+    /// waits on a thread of its own.
+    package func startLoops(in context: ServiceContext) throws {
+        let tokens = makeTokens(in: context)
+        started.set(
+            Parts(
+                loops: try startLoops(with: tokens, in: context),
+                keys: ProviderKeyWatcher(tokens: tokens)))
+    }
+
+    /// Reads the provider keys. A key that cannot be read is reported, and may come later.
+    private func makeTokens(in context: ServiceContext) -> ProviderTokens {
         let shared = shared
         let tokens = ProviderTokens(source: destination.keys, metrics: context.metrics) {
             shared.providerClocks(at: $0)
@@ -45,20 +71,25 @@ package final class SenderService: Stage {
             context.log.error(
                 "provider key cannot be used; correct its file", .field("problem", problem.description))
         }
+        return tokens
+    }
+
+    /// Starts all loops. If one fails, the others are stopped.
+    private func startLoops(
+        with tokens: ProviderTokens, in context: ServiceContext
+    ) throws -> [LoopOwned<SenderLoop>] {
         let provider = try APNsProvider(
             settings: destination.apns, tokens: tokens, metrics: context.metrics, log: context.log)
-        var parts = Parts(keys: ProviderKeyWatcher(tokens: tokens))
-        try await parts.keys.start(context)
+        var loops: [LoopOwned<SenderLoop>] = []
         do {
             for number in 0..<settings.loops {
-                parts.loops.append(try startLoop(number, with: provider, in: context))
+                loops.append(try startLoop(number, with: provider, in: context))
             }
         } catch {
-            for loop in parts.loops { await loop.stop { $0.deregister() } }
-            await parts.keys.stop(by: .now())
+            for loop in loops { loop.stop { $0.deregister() } }
             throw error
         }
-        started.set(parts)
+        return loops
     }
 
     /// Starts an event loop on a new thread, with a sender on it.

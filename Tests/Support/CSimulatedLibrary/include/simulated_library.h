@@ -2,12 +2,14 @@
 //
 // `library.c` and `messages.c` define the functions of librdkafka that the module Kafka calls, under their own names.
 // A program that links them uses them in place of the library. The calls of a client go to the `simulation_...`
-// functions, which the simulation defines in Swift. `machine.c` replaces the clocks, the sleeps and the threads.
+// functions, which the simulation defines in Swift. `machine.c` replaces the clocks, the sleeps and the randomness,
+// `threads.c` the threads, and `descriptors.c` the network.
 #pragma once
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 // MARK: The machine (machine.c)
 
@@ -17,6 +19,49 @@ int64_t simulated_steady_nanoseconds(void);
 ///
 /// `wall_offset` is its wall clock less its steady clock.
 void simulated_clock_set(int64_t steady, int64_t wall_offset);
+/// Whether the clocks are simulated.
+bool simulated_machine_is_on(void);
+/// Sets the seed of the numbers that code takes from the system.
+void simulated_random_set(uint64_t seed);
+
+// MARK: Threads that wait for descriptors (threads.c)
+
+/// A thread that waits for descriptors, such as the thread of an event loop. It runs only within `simulated_thread_resume`
+/// and within calls that wait for it.
+typedef struct {
+    /// The process that started the thread.
+    int32_t process;
+    bool has_ended;
+    /// Whether a descriptor that it waits for is ready.
+    bool is_ready;
+    /// The end of its wait, by the steady clock in nanoseconds. INT64_MAX without an end.
+    int64_t wakes_at;
+} simulated_thread_state_t;
+
+/// Returns the number of threads that were started. They are numbered from 0.
+int32_t simulated_thread_count(void);
+simulated_thread_state_t simulated_thread_state(int32_t number);
+/// Lets a thread run until it waits again or ends.
+void simulated_thread_resume(int32_t number);
+
+/// Sets the process that the next threads and descriptors belong to. 0 owns none of them. Returns the previous one.
+int32_t simulated_process_enter(int32_t process);
+/// Ends all threads of a process, and closes its descriptors, as SIGKILL does.
+void simulated_process_kill(int32_t process);
+/// Lets the running thread never continue. It returns only if no such thread runs.
+void simulated_thread_abandon(void);
+
+// MARK: Descriptors (descriptors.c)
+
+/// Closes the descriptors of a process.
+void simulated_descriptors_close(int32_t process);
+/// Makes an event descriptor readable.
+void simulated_descriptor_signal(int descriptor);
+/// The process that new descriptors belong to.
+int32_t simulated_process_current(void);
+
+/// Makes a copy of this process, as `fork` does.
+pid_t simulated_fork(void);
 
 // MARK: Configurations (library.c)
 
@@ -63,6 +108,9 @@ rd_kafka_error_t *simulated_error_new(rd_kafka_resp_err_t code, int flags, const
 
 /// Makes an event of a producer's queue: the reports of some deliveries. It owns them.
 rd_kafka_event_t *simulated_deliveries_new(rd_kafka_message_t **messages, size_t count);
+
+/// Makes the answer to a commit, for a queue.
+rd_kafka_event_t *simulated_commit_answer_new(rd_kafka_resp_err_t code);
 
 /// Makes the description of topics. `leaders` has the leader of each partition, one topic after the other.
 const struct rd_kafka_metadata *simulated_metadata_new(const char *const *topics, const int *partition_counts,

@@ -1,3 +1,4 @@
+import APNsSimulator
 import CatalogRecords
 import Identifiers
 import InstallationRecords
@@ -7,12 +8,12 @@ import Kafka
 import Lifecycle
 import Payloads
 import RecordFormat
+import Schedules
 import Sends
 import Simulation
 import Topics
 
-/// The people and machines around the processes: a backend that sends, phones that report and show, and a stand-in
-/// for the sender that pushes every job.
+/// The people and machines around the processes: a backend that sends, and phones that report and show.
 final class Fleet {
     static let app = App(
         id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
@@ -24,15 +25,23 @@ final class Fleet {
     private(set) var truths: [String: GroupTruth] = [:]
     /// The groups whose newest send is not accepted yet. The backend waits, so that it knows the order of its sends.
     private var waitingGroups: Set<String> = []
+    /// The group whose updates are all scheduled.
+    static let timedGroup = "timed"
+    /// The shortest time between two timers. A timer that is late through a fault still fires before the next.
+    private static let timerPauseMilliseconds = 3000
+    /// The time after which a due timer counts as a send. The scheduler first has to know that no cancel is on its way.
+    private static let timerLatenessMilliseconds = 2000
+    private var lastTimerDue = Instant(nanoseconds: 0)
     private var sendCount = 0
     private var tokenCount = 0
     private var activityCount = 0
     private(set) var pushCount = 0
     private(set) var checkCount = 0
-    /// The next offset of the stand-in sender in each partition of the jobs.
-    private var jobOffsets: [Partition: Int64] = [:]
-    /// The time at which the newest push to a token arrives. One push per token is in flight.
-    private var lastArrival: [String: Instant] = [:]
+    /// The time at which another token has replaced a token, in milliseconds since 1970.
+    private var replacedAt: [String: Int64] = [:]
+    /// The longest time in which a push that APNs has refused for a while is tried again: the two waits in the short tier
+    /// and one in the long tier, with their answers.
+    private static let retryMilliseconds = 180_000
 
     init(phones count: Int, in world: World) {
         self.world = world
@@ -40,9 +49,6 @@ final class Fleet {
             phones.append(
                 SimulatedPhone(
                     installation: "phone-\(number)", user: number % 3 == 0 ? nil : "user-\(number / 2)"))
-        }
-        for topic in [TopicName.jobs, .jobsUrgent] {
-            world.watch(topic) { [unowned self] in try sendJobs(of: $0) }
         }
     }
 
@@ -67,9 +73,7 @@ final class Fleet {
 
     // MARK: The backend
 
-    func send(_ event: GroupTruth.Event, to group: String) {
-        sendCount += 1
-        let number = sendCount
+    private func makeSend(_ number: Int, _ event: GroupTruth.Event, to group: String) -> Send {
         var content = PushContent(PushEvent(rawValue: event.rawValue) ?? .update)
         content.contentState = try? RawJSON(checking: Array("{\"goals\":\(number)}".utf8), with: JSONReader())
         if event == .start {
@@ -77,9 +81,15 @@ final class Fleet {
             content.attributes = try? RawJSON(checking: Array("{\"home\":\"A\"}".utf8), with: JSONReader())
             content.alert = Alert(title: .plain("Kick-off"))
         }
-        let send = Send(
+        return Send(
             id: "s\(number)", app: Self.app.id, group: group, audience: event == .start ? .everyone : .group,
             content: content, priority: .immediate, acceptedAt: world.wallMilliseconds)
+    }
+
+    func send(_ event: GroupTruth.Event, to group: String) {
+        sendCount += 1
+        let number = sendCount
+        let send = makeSend(number, event, to: group)
         world.tell("the backend sends \(event.rawValue) \(number) to \(group)")
         waitingGroups.insert(group)
         store(send.encoded(), key: send.scopeKey?.bytes ?? [], in: .sends) { [unowned self] time in
@@ -90,11 +100,41 @@ final class Fleet {
     }
 
     /// Sends what fits the state of a group: a start, some updates, an END, and sometimes another start before the END.
-    func playOn(_ group: String) {
+    func playOn(_ group: String, by choices: inout SeededGenerator) {
         if waitingGroups.contains(group) { return }
         guard truths[group]?.isOpen == true else { return send(.start, to: group) }
         let events: [GroupTruth.Event] = [.end, .start, .update, .update, .update, .update, .update, .update]
-        send(events[world.random.number(below: events.count)], to: group)
+        send(events[choices.number(below: events.count)], to: group)
+    }
+
+    /// Schedules an update of the group that has only timed updates, or starts the group. The updates are due one after
+    /// the other, so that the backend knows their order.
+    func scheduleUpdate(by choices: inout SeededGenerator) {
+        let group = Self.timedGroup
+        if waitingGroups.contains(group) { return }
+        guard truths[group]?.isOpen == true else { return send(.start, to: group) }
+        let delay = 2000 + choices.number(below: 10_000)
+        let earliest = lastTimerDue.advanced(byMilliseconds: Self.timerPauseMilliseconds)
+        guard world.now.advanced(byMilliseconds: delay) > earliest else { return }
+        sendCount += 1
+        let number = sendCount
+        let send = makeSend(number, .update, to: group)
+        let command = ScheduleCommand(
+            .schedule(Schedule(id: send.id, dueTime: .offset(Int64(delay)), send: send)), app: Self.app.id,
+            owner: .group(group), acceptedAt: world.wallMilliseconds)
+        world.tell("the backend schedules update \(number) to \(group) in \(delay) ms")
+        waitingGroups.insert(group)
+        store(command.encoded(), key: command.key, in: .schedules) { [unowned self] time in
+            waitingGroups.remove(group)
+            lastTimerDue = time.advanced(byMilliseconds: delay)
+            let firedAt = lastTimerDue.advanced(byMilliseconds: Self.timerLatenessMilliseconds)
+            world.schedule(at: firedAt) { [unowned self] in
+                // A timer whose group has ended changes nothing.
+                guard truths[group]?.isOpen == true else { return }
+                truths[group]?.accept(number, .update, at: world.now)
+                scheduleCheck(of: group, after: world.now)
+            }
+        }
     }
 
     /// Ends every group that is open. Without this, the system would end the activities after eight hours.
@@ -145,6 +185,7 @@ final class Fleet {
         let activity = phones[index].activities[number]
         if activity.hasEnded || activity.isDismissed { return }
         let token = makeToken(of: index)
+        if let old = activity.token { replacedAt[old] = world.wallMilliseconds }
         phones[index].activities[number].token = token
         let report = report(index, .updateToken) {
             $0.attributesType = "Match"
@@ -160,8 +201,8 @@ final class Fleet {
         }
     }
 
-    func rotateToken() {
-        let index = world.random.number(below: phones.count)
+    func rotateToken(by choices: inout SeededGenerator) {
+        let index = choices.number(below: phones.count)
         guard let number = phones[index].activities.lastIndex(where: { $0.token != nil && !$0.hasEnded })
         else { return }
         world.tell(
@@ -169,51 +210,69 @@ final class Fleet {
         reportUpdateToken(ofPhone: index, activity: number)
     }
 
-    func dismiss() {
-        let index = world.random.number(below: phones.count)
+    func dismiss(by choices: inout SeededGenerator) {
+        let index = choices.number(below: phones.count)
         guard let number = phones[index].activities.lastIndex(where: { !$0.hasEnded && !$0.isDismissed })
         else { return }
         let activity = phones[index].activities[number]
         world.tell("\(phones[index].installation) dismisses \(activity.id)")
         phones[index].activities[number].isDismissed = true
+        phones[index].activities[number].closedAt = world.wallMilliseconds
         let report = report(index, .state) {
             ($0.activity, $0.group, $0.state) = (activity.id, activity.group, .dismissed)
         }
-        store(report.encoded(), key: report.key, in: .reports) { _ in }
-    }
-
-    // MARK: The stand-in for the sender
-
-    /// Reads the new sheets of a partition, and pushes their jobs.
-    private func sendJobs(of log: VirtualLog) throws {
-        let partition = Partition(topic: log.topic, number: log.partition)
-        var offset = jobOffsets[partition] ?? log.startOffset
-        while let record = log.nextCommitted(from: &offset) {
-            offset = record.offset + 1
-            let lines = record.headers.last { $0.name == "to" }?.value ?? []
-            let jobs = try SheetJobs(parsing: lines.span)
-            var tokens: [String] = []
-            jobs.forEachJob { _, job in
-                tokens.append(String(decoding: (0..<job.token.count).map { job.token[$0] }, as: UTF8.self))
-            }
-            for token in tokens { push(record.value ?? [], to: token) }
+        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
+            phones[index].dismissedAt[activity.group] = time
         }
-        jobOffsets[partition] = offset
     }
 
-    private func push(_ body: [UInt8], to token: String) {
-        let latency = 10 + world.random.number(below: 60)
-        let arrival = max(
-            world.now.advanced(byMilliseconds: latency),
-            lastArrival[token]?.advanced(byMilliseconds: 1) ?? world.now)
-        lastArrival[token] = arrival
-        world.schedule(at: arrival) { [unowned self] in try receive(ReceivedPush(body: body), token: token) }
+    // MARK: APNs
+
+    /// Returns the phone and the activity of a token. The activity is nil for a start token, and for one that another
+    /// token has replaced.
+    private func owner(of token: String) -> (phone: Int, activity: Int?)? {
+        phoneOfToken[token].map { index in
+            (index, phones[index].activities.firstIndex { $0.token == token })
+        }
+    }
+
+    func status(of token: PushToken) -> TokenStatus {
+        let token = Hex.text(of: token.bytes)
+        guard let (index, number) = owner(of: token) else { return .unknown }
+        if let replacedAt = replacedAt[token] { return .expired(since: replacedAt) }
+        guard let number else { return .valid }
+        let activity = phones[index].activities[number]
+        return activity.hasEnded || activity.isDismissed ? .unregistered(since: activity.closedAt) : .valid
+    }
+
+    func deliver(_ push: ReceivedPush, to token: PushToken) {
+        do {
+            try receive(push, token: Hex.text(of: token.bytes))
+        } catch {
+            world.violation = world.violation ?? error as? Violation
+        }
+    }
+
+    /// Notes that APNs refuses a push for a while, or does not answer it. It is tried again later, or never if it is a
+    /// start that may have arrived.
+    func noteTrouble(ofToken token: PushToken) {
+        guard let (index, number) = owner(of: Hex.text(of: token.bytes)) else { return }
+        guard let number else {
+            phones[index].startTroubledAt = world.now
+            return
+        }
+        let until = world.now.advanced(byMilliseconds: Self.retryMilliseconds)
+        phones[index].activities[number].isTroubledUntil = until
+        let (group, time) = (phones[index].activities[number].group, world.now)
+        world.schedule(at: until.advanced(byMilliseconds: 1)) { [unowned self] in
+            scheduleCheck(of: group, after: time)
+        }
     }
 
     private func receive(_ push: ReceivedPush, token: String) throws {
         pushCount += 1
         guard let index = phoneOfToken[token] else {
-            throw Violation(description: "a push to an unknown token")
+            throw Violation(.token, "a push to an unknown token")
         }
         if push.event == "start" { return try receiveStart(push, onPhone: index, token: token) }
         guard let number = phones[index].activities.firstIndex(where: { $0.token == token }) else { return }
@@ -221,7 +280,10 @@ final class Fleet {
         if activity.hasEnded || activity.isDismissed || push.timestamp <= activity.timestamp { return }
         activity.timestamp = push.timestamp
         if let state = push.state { activity.state = state }
-        if push.event == "end" { activity.hasEnded = true }
+        if push.event == "end" {
+            activity.hasEnded = true
+            activity.closedAt = world.wallMilliseconds
+        }
         phones[index].activities[number] = activity
     }
 
@@ -232,11 +294,11 @@ final class Fleet {
                 self.truths[group]?.sends.contains { $0.number == state } == true
                     ? (group, self.truths[group]?.generation(ofState: state) ?? 0) : nil
             }).first
-        else { throw Violation(description: "a start with a state of no send") }
+        else { throw Violation(.token, "a start with a state of no send") }
         let name = "\(group) of generation \(generation)"
         phones[index].startCounts[name, default: 0] += 1
         if phones[index].startCounts[name] != 1 {
-            throw Violation(description: "\(phones[index].installation) is started twice in \(name)")
+            throw Violation(.oneStart, "\(phones[index].installation) is started twice in \(name)")
         }
         activityCount += 1
         phones[index].activities.append(
@@ -266,7 +328,8 @@ final class Fleet {
         guard let truth = truths[group] else { return }
         for phone in phones {
             try checkStart(of: phone, in: group, truth: truth, until: time)
-            for activity in phone.activities where activity.group == group && !activity.isDismissed {
+            for activity in phone.activities
+            where activity.group == group && !activity.isDismissed && activity.isTroubledUntil < world.now {
                 guard let reportedAt = activity.reportedAt, reportedAt <= time,
                     let newest = truth.newest(inGeneration: activity.generation, until: time)
                 else { continue }
@@ -274,14 +337,14 @@ final class Fleet {
                 if newest.event == .end, !activity.hasEnded, !hasJoinedNextGeneration(activity, after: newest)
                 {
                     throw Violation(
-                        description:
-                            "\(name) shows \(activity.state) and did not get its END \(newest.number)")
+                        .noLostEnd,
+                        "\(name) shows \(activity.state) and did not get its END \(newest.number)")
                 }
                 if newest.event != .end, !activity.hasEnded, activity.state < newest.number {
-                    throw Violation(description: "\(name) shows \(activity.state) and not \(newest.number)")
+                    throw Violation(.newestState, "\(name) shows \(activity.state) and not \(newest.number)")
                 }
                 if activity.hasEnded, truth.isOpen, truth.newest?.generation == activity.generation {
-                    throw Violation(description: "\(name) has ended, but its group has not")
+                    throw Violation(.newestState, "\(name) has ended, but its group has not")
                 }
             }
         }
@@ -296,18 +359,26 @@ final class Fleet {
         return knownAt > end.acceptedAt
     }
 
-    /// A phone whose start token was known before a start shows the activity.
+    /// A phone whose start token was known before a start shows the activity. An END that was accepted before the start
+    /// was due takes the start back. So does a person who has dismissed an activity of the group since the start.
     private func checkStart(
         of phone: SimulatedPhone, in group: String, truth: GroupTruth, until time: Instant
     ) throws {
         guard let newest = truth.sends.last(where: { $0.acceptedAt <= time }),
             let generation = truth.generation(ofState: newest.number),
-            let start = truth.start(ofGeneration: generation), newest.event != .end,
+            let start = truth.start(ofGeneration: generation), !truth.hasEnded(generation: generation),
+            !phone.hasDismissed(group, since: start.acceptedAt), !mayBeUnknown(start, on: phone),
             let knownAt = phone.startTokenAt, world.due(after: knownAt) <= start.acceptedAt
         else { return }
         if phone.startCounts["\(group) of generation \(generation)"] == nil {
             throw Violation(
-                description: "\(phone.installation) did not get the start \(generation) of \(group)")
+                .start, "\(phone.installation) did not get the start \(generation) of \(group)")
         }
+    }
+
+    /// Whether the outcome of a start on a phone can be unknown. Such a start is not sent again.
+    private func mayBeUnknown(_ start: GroupTruth.AcceptedSend, on phone: SimulatedPhone) -> Bool {
+        let troubles = world.uncertainStarts + (phone.startTroubledAt.map { [$0] } ?? [])
+        return troubles.contains { $0 >= start.acceptedAt }
     }
 }

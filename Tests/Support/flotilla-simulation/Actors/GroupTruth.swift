@@ -40,6 +40,10 @@ struct GroupTruth {
 
     func start(ofGeneration generation: Int) -> AcceptedSend? { sends.first { $0.number == generation } }
 
+    func hasEnded(generation: Int) -> Bool {
+        sends.contains { $0.generation == generation && $0.event == .end }
+    }
+
     /// Returns the newest send of a generation that was accepted at or before a time and that every running activity
     /// must show. A start of an open group is for phones that show nothing yet.
     func newest(inGeneration generation: Int, until time: Instant) -> AcceptedSend? {

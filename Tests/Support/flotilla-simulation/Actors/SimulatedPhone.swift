@@ -18,6 +18,10 @@ struct SimulatedPhone {
         var knownAt: Instant?
         var hasEnded = false
         var isDismissed = false
+        /// The time from which APNs refuses the token, in milliseconds since 1970.
+        var closedAt: Int64 = 0
+        /// APNs has refused pushes to its tokens, or has not answered them. Until this time they may be tried again.
+        var isTroubledUntil = Instant(nanoseconds: 0)
     }
 
     let installation: String
@@ -28,6 +32,19 @@ struct SimulatedPhone {
     var activities: [Activity] = []
     /// The number of starts by group and generation.
     var startCounts: [String: Int] = [:]
+    /// The time of the newest trouble with a push to the start token.
+    var startTroubledAt: Instant?
+    /// The time of the newest dismissal in each group.
+    var dismissedAt: [String: Instant] = [:]
+
+    /// The clocks of Kafka's nodes, which stamp starts and dismissals, differ by less.
+    private static let clockDifferenceMilliseconds = 1000
+
+    /// Whether a person has dismissed an activity of a group since a time, by the stamps of the cluster.
+    func hasDismissed(_ group: String, since time: Instant) -> Bool {
+        guard let dismissedAt = dismissedAt[group] else { return false }
+        return time.milliseconds(since: dismissedAt) < Self.clockDifferenceMilliseconds
+    }
 }
 
 /// A push as a phone reads it.
@@ -37,16 +54,11 @@ struct ReceivedPush {
     /// The number of the send whose state it carries.
     let state: Int?
 
-    /// The fields are found by their names, so that the reader shares no code with the writer.
-    init(body: [UInt8]) {
-        let text = String(decoding: body, as: UTF8.self)
-        func value(after name: String) -> Substring? {
-            guard let range = text.firstRange(of: "\"\(name)\":") else { return nil }
-            return text[range.upperBound...].prefix { !",}".contains($0) }
+    init(event: String, timestamp: Int64, contentState: String) {
+        (self.event, self.timestamp) = (event, timestamp)
+        let name = "\"goals\":"
+        state = contentState.firstRange(of: name).flatMap { range in
+            Int(contentState[range.upperBound...].prefix { !",}".contains($0) })
         }
-        event =
-            value(after: "event")?.trimmingPrefix("\"").split(separator: "\"").first.map(String.init) ?? ""
-        timestamp = value(after: "timestamp").flatMap { Int64($0) } ?? 0
-        state = value(after: "goals").flatMap { Int($0) }
     }
 }

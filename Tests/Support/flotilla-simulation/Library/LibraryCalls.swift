@@ -18,7 +18,7 @@ func partitions(in list: TopicPartitionList?) -> [(Partition, Int64)] {
     }
 }
 
-private func makeList(of partitions: [Partition]) -> TopicPartitionList {
+func makeList(of partitions: [Partition]) -> TopicPartitionList {
     let list = rd_kafka_topic_partition_list_new(Int32(partitions.count))!
     for partition in partitions {
         _ = rd_kafka_topic_partition_list_add(list, partition.topic, partition.number)
@@ -94,10 +94,20 @@ func consumerQueue(_ client: OpaquePointer?) -> OpaquePointer? { client }
 @_cdecl("rd_kafka_queue_get_main")
 func mainQueue(_ client: OpaquePointer?) -> OpaquePointer? { client }
 
-/// The queue of a reader that shares a client. Its address names it.
+/// The queue of a reader that shares a client, or the queue for the answer to a commit. Its address names it.
 private final class ReaderQueue {
     unowned let client: SimulatedClient
+    /// The commit whose answer the queue waits for.
+    var commit: OffsetCommit?
     init(client: SimulatedClient) { self.client = client }
+}
+
+/// Lets the descriptor be readable whenever the process may have something to read. Which queue has it is not looked at.
+@_cdecl("rd_kafka_queue_io_event_enable")
+func enableSignal(
+    _ queue: OpaquePointer?, _ descriptor: Int32, _ payload: UnsafeRawPointer?, _ count: Int
+) {
+    SimulatedProcess.current?.setSignal(descriptor < 0 ? nil : descriptor, ofQueue: number(of: queue))
 }
 
 @_cdecl("rd_kafka_queue_new")
@@ -124,6 +134,8 @@ func poll(_ client: OpaquePointer?, _ milliseconds: Int32) -> UnsafeMutablePoint
     let client = SimulatedClient.from(client)
     if client.isDead { return nil }
     client.membership?.serve()
+    client.serveCommits()
+    client.reportCommits()
     if let error = client.fatalError {
         if client.isFatalErrorReported { return nil }
         client.isFatalErrorReported = true
@@ -323,12 +335,41 @@ func destroyGroupMetadata(_ metadata: OpaquePointer?) {
     Unmanaged<GroupSnapshot>.fromOpaque(UnsafeRawPointer(metadata!)).release()
 }
 
-/// The simulated stages commit in transactions only.
+/// Returns the offsets of a list, with their metadata.
+private func offsetsWithMetadata(in list: TopicPartitionList?) -> [(Partition, Int64, metadata: String)] {
+    partitions(in: list).enumerated().map { index, element in
+        let entry = list!.pointee.elems[index]
+        let metadata = UnsafeRawBufferPointer(start: entry.metadata, count: entry.metadata_size)
+        return (element.0, element.1, String(decoding: metadata, as: UTF8.self))
+    }
+}
+
+/// The product commits with this function only without waiting.
 @_cdecl("rd_kafka_commit")
 func commit(_ client: OpaquePointer?, _ list: TopicPartitionList?, _ isAsynchronous: Int32)
     -> rd_kafka_resp_err_t
 {
-    RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED
+    let client = SimulatedClient.from(client)
+    if client.fatalError != nil { return RD_KAFKA_RESP_ERR__FATAL }
+    guard isAsynchronous != 0, let commit = client.makeCommit(offsetsWithMetadata(in: list)) else {
+        return RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED
+    }
+    client.commits.append(commit)
+    client.serveCommits()
+    return RD_KAFKA_RESP_ERR_NO_ERROR
+}
+
+/// The caller polls the queue for the answer.
+@_cdecl("rd_kafka_commit_queue")
+func commit(
+    _ client: OpaquePointer?, _ list: TopicPartitionList?, _ queue: OpaquePointer?,
+    _ callback: UnsafeRawPointer?, _ opaque: UnsafeMutableRawPointer?
+) -> rd_kafka_resp_err_t {
+    let client = SimulatedClient.from(client)
+    if client.fatalError != nil { return RD_KAFKA_RESP_ERR__FATAL }
+    let reader = Unmanaged<ReaderQueue>.fromOpaque(UnsafeRawPointer(queue!)).takeUnretainedValue()
+    reader.commit = client.makeCommit(offsetsWithMetadata(in: list))
+    return reader.commit == nil ? RD_KAFKA_RESP_ERR__STATE : RD_KAFKA_RESP_ERR_NO_ERROR
 }
 
 // MARK: Closing
@@ -387,6 +428,13 @@ func outstandingRecords(_ client: OpaquePointer?) -> Int32 {
 
 @_cdecl("rd_kafka_queue_poll")
 func pollQueue(_ queue: OpaquePointer?, _ milliseconds: Int32) -> OpaquePointer? {
+    let object = Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(queue!)).takeUnretainedValue()
+    if let queue = object as? ReaderQueue {
+        guard let commit = queue.commit else { return nil }
+        return queue.client.commitAndWait(commit, withinMilliseconds: Int(milliseconds)).flatMap {
+            simulated_commit_answer_new($0)
+        }
+    }
     let client = SimulatedClient.from(queue)
     client.servePublishing()
     if client.deliveries.isEmpty, milliseconds > 0 {
@@ -434,14 +482,8 @@ func sendOffsets(
     _ client: OpaquePointer?, _ list: TopicPartitionList?, _ group: OpaquePointer?, _ milliseconds: Int32
 ) -> OpaquePointer? {
     let snapshot = Unmanaged<GroupSnapshot>.fromOpaque(UnsafeRawPointer(group!)).takeUnretainedValue()
-    var offsets: [(Partition, Int64, metadata: String)] = []
-    for (index, (partition, offset)) in partitions(in: list).enumerated() {
-        let element = list!.pointee.elems[index]
-        let metadata = UnsafeRawBufferPointer(start: element.metadata, count: element.metadata_size)
-        offsets.append((partition, offset, String(decoding: metadata, as: UTF8.self)))
-    }
     return SimulatedClient.from(client).sendOffsets(
-        offsets, for: snapshot, withinMilliseconds: Int(milliseconds))
+        offsetsWithMetadata(in: list), for: snapshot, withinMilliseconds: Int(milliseconds))
 }
 
 @_cdecl("rd_kafka_commit_transaction")

@@ -37,6 +37,8 @@ extension SimulatedClient {
         if properties.transactionalID != nil, !transaction.isOpen { return RD_KAFKA_RESP_ERR__STATE }
         outbox.append(
             QueuedRecord(partition: partition, record: record, tag: tag, queuedAt: MachineClock.now))
+        // A transaction sends its records when the loop asks for it.
+        if properties.transactionalID == nil { servePublishing() }
         return RD_KAFKA_RESP_ERR_NO_ERROR
     }
 
@@ -51,7 +53,9 @@ extension SimulatedClient {
             if waiting.contains(partition) { continue }
             if store(outbox[index]) {
                 let milliseconds = 1 + cluster.random.number(below: 3)
-                outbox[index].answeredAt = now.advanced(byMilliseconds: milliseconds)
+                let answeredAt = now.advanced(byMilliseconds: milliseconds)
+                outbox[index].answeredAt = answeredAt
+                if properties.transactionalID == nil { process.wake(at: answeredAt) }
             } else {
                 waiting.insert(partition)
             }

@@ -70,6 +70,9 @@ final class SimulatedClient {
     var deliveries: [UnsafeMutablePointer<rd_kafka_message_t>] = []
     var transaction = ProducerState()
 
+    /// The commits whose answers the loop does not have yet.
+    var commits: [OffsetCommit] = []
+
     init(_ properties: ClientProperties, in process: SimulatedProcess) {
         self.properties = properties
         self.process = process
@@ -87,8 +90,21 @@ final class SimulatedClient {
 
     var pointer: OpaquePointer { OpaquePointer(Unmanaged.passUnretained(self).toOpaque()) }
 
+    /// Returns the client of a call of the library. A process can die in such a call.
     static func from(_ pointer: OpaquePointer?) -> SimulatedClient {
-        Unmanaged<SimulatedClient>.fromOpaque(UnsafeRawPointer(pointer!)).takeUnretainedValue()
+        let client = Unmanaged<SimulatedClient>.fromOpaque(UnsafeRawPointer(pointer!)).takeUnretainedValue()
+        client.process.noteCall()
+        return client
+    }
+
+    /// Does what the threads of the library do without a call of the loop.
+    func serve() {
+        membership?.serve()
+        serveCommits()
+        if properties.transactionalID == nil {
+            servePublishing()
+            if !deliveries.isEmpty { process.wake() }
+        }
     }
 
     func topicHandle(of name: String) -> OpaquePointer? {

@@ -1,3 +1,4 @@
+import CSimulatedLibrary
 import Catalog
 import CatalogRecords
 import FanOut
@@ -5,19 +6,29 @@ import Identifiers
 import Ingest
 import Kafka
 import Lifecycle
+import Scheduler
+import Sender
 import Simulation
 import StageSupport
 import Telemetry
+
+/// The error with which a process has ended by itself, as its service reports it.
+final class ProcessFailure: @unchecked Sendable {
+    var error: (any Error)?
+}
 
 /// The stages that a simulated process runs.
 enum SimulatedStage: String, CaseIterable {
     case ingest
     case fanOut = "fan-out"
+    case sender
+    case scheduler
 }
 
 /// One process of Flotilla, with the real loops of its stages. Its threads are the loops, and each has its own time:
-/// when it waits for Kafka, the others go on.
-final class SimulatedProcess {
+/// when it waits for Kafka, the others go on. The loops of a sender wait for descriptors (`DescriptorThreads`). The
+/// iterations of other stages are called one by one.
+final class SimulatedProcess: ThreadOwner {
     /// The process whose code runs.
     nonisolated(unsafe) static var current: SimulatedProcess?
 
@@ -40,23 +51,43 @@ final class SimulatedProcess {
     private(set) var isDead = false
     /// The wall clock of the machine less the true time, in nanoseconds.
     var clockError: Int64 = 0
+    private let startedAt: Instant
+    /// Whether the process has watched stamps and its own clock for longer than the usual time.
+    var hasWatchedClocks: Bool {
+        world.now.milliseconds(since: startedAt) > 2 * ClusterClock.settleMilliseconds
+    }
     /// The process does nothing before this time, as after SIGSTOP.
-    private var stoppedUntil: Instant
+    private(set) var stoppedUntil: Instant
     private var threads: [Thread] = []
     private(set) var transactionCount = 0
+    /// The number of the process if its threads wait for descriptors, else 0.
+    private let number: Int32
+    /// The descriptors that the library signals, by the address of their queue.
+    private var signals: [UInt: Int32] = [:]
+    private var nextSignal = Instant.distantFuture
+    /// The error with which the process has ended by itself.
+    private let failure = ProcessFailure()
+    /// The number of calls of the library until the process dies in one.
+    private var callsUntilDeath: Int?
+    private var onDeath: () -> Void = {}
+    /// The senders that were killed. A killed process frees nothing, because its code never ends.
+    nonisolated(unsafe) private static var killedSenders: [SenderService] = []
+    private var sender: SenderService?
     /// What readiness shows, one line for each problem.
     var readinessProblems: [String] { threads.flatMap { $0.state.readinessProblems } }
 
     init(_ name: String, running stage: SimulatedStage, in world: World) {
         (self.name, self.stage, self.world) = (name, stage, world)
-        stoppedUntil = world.now
+        (startedAt, stoppedUntil) = (world.now, world.now)
+        number = stage == .sender ? world.threads.addProcess() : 0
     }
 
     // MARK: Life
 
     /// Starts the stage, in the data directory of its predecessor if there was one.
-    func start(_ app: App) throws {
+    func start(_ app: App, pushingTo apns: VirtualAPNs) throws {
         world.tell("\(name) starts")
+        if number != 0 { world.threads.setOwner(self, ofProcess: number) }
         try enter(at: world.now) {
             let path = "\(world.directory)/\(name)"
             // The identity of a new data directory.
@@ -66,32 +97,69 @@ final class SimulatedProcess {
                 slot: try ProcessSlot.acquire(
                     under: path, randomByte: { UInt8(truncatingIfNeeded: bytes.next()) }),
                 sealingKeys: nil, catalog: { CatalogSnapshot(apps: [app.id: app]) })
-            let stageThreads =
-                switch stage {
-                case .ingest: IngestService(IngestSettings(), in: environment).threads
-                case .fanOut: FanOutService(FanOutSettings(), in: environment).threads
-                }
-            let context = ServiceContext(log: SimulatedLog.make(for: name), metrics: Metrics()) { _ in }
-            for (loop, state) in try stageThreads.makeLoops(in: context) {
+            let failure = failure
+            let context = ServiceContext(log: SimulatedLog.make(for: name), metrics: Metrics()) {
+                failure.error = $0
+            }
+            var stageThreads: StageThreads?
+            switch stage {
+            case .ingest: stageThreads = IngestService(IngestSettings(), in: environment).threads
+            case .fanOut: stageThreads = FanOutService(FanOutSettings(), in: environment).threads
+            case .scheduler: stageThreads = SchedulerService(SchedulerSettings(), in: environment).threads
+            case .sender:
+                let service = SenderService(apns.senderSettings, in: environment)
+                try service.startLoops(in: context)
+                sender = service
+            }
+            for (loop, state) in try stageThreads?.makeLoops(in: context) ?? [] {
                 threads.append(Thread(loop: loop, state: state, time: MachineClock.now, next: .distantFuture))
             }
         }
+        if let error = failure.error { throw Violation(.noProcessEnds, "\(name) does not start: \(error)") }
         for index in threads.indices { scheduleIteration(of: index, at: threads[index].time) }
         keepMemberships()
     }
 
     /// Ends the process at once, as SIGKILL does. Everything in memory is lost.
     func kill() {
+        if isDead { return }
         world.tell("\(name) is killed")
         isDead = true
-        enter(at: world.now) { threads = [] }
-        clients = []
+        if stage == .sender { world.uncertainStarts.append(world.now) }
         world.processes.removeAll { $0 === self }
+        let isInCall = SimulatedProcess.current === self
+        if number != 0 {
+            world.threads.setOwner(nil, ofProcess: number)
+            simulated_process_kill(number)
+            if let sender { Self.killedSenders.append(sender) }
+        } else if !isInCall {
+            dropThreads()
+        }
+        clients = []
+        onDeath()
+        // The code of a thread that waits for descriptors does not continue. The code of an iteration continues to its
+        // end, without any effect, because it owns files that the next process opens.
+        if isInCall, number != 0 { simulated_thread_abandon() }
+    }
+
+    private func dropThreads() { enter(at: world.now) { threads = [] } }
+
+    /// Lets the process die in a later call of the library.
+    func kill(afterCalls count: Int, then onDeath: @escaping () -> Void) {
+        (callsUntilDeath, self.onDeath) = (count, onDeath)
+    }
+
+    /// Called in each call of the library.
+    func noteCall() {
+        guard let count = callsUntilDeath, !isDead, SimulatedProcess.current === self else { return }
+        callsUntilDeath = count - 1
+        if count <= 0 { kill() }
     }
 
     /// Stops the process for a time, as SIGSTOP and SIGCONT do.
     func stop(milliseconds: Int) {
         world.tell("\(name) is stopped for \(milliseconds) ms")
+        if stage == .sender { world.uncertainStarts.append(world.now) }
         stoppedUntil = world.now.advanced(byMilliseconds: milliseconds)
     }
 
@@ -117,10 +185,11 @@ final class SimulatedProcess {
                 if !isDead { threads[index].time = MachineClock.now }
             }
         } catch {
-            if isDead { return }
-            throw Violation(description: "\(name) ends by itself: \(error)")
+            if isDead { return dropThreads() }
+            throw Violation(.noProcessEnds, "\(name) ends by itself: \(error)")
         }
-        guard !isDead, let wakeup else { return }
+        if isDead { return dropThreads() }
+        guard let wakeup else { return }
         threads[index].isWakeable = !wakeup.sources.isEmpty
         // Even a loop with more to do takes some time. In idle days only the group and its session matter.
         let pause = world.isIdle ? Self.idleMilliseconds : 1
@@ -128,13 +197,23 @@ final class SimulatedProcess {
         scheduleIteration(of: index, at: max(wakeup.time, earliest))
     }
 
+    func resume(thread: Int32) throws {
+        enter(at: world.now) { simulated_thread_resume(thread) }
+        if let error = failure.error, !isDead {
+            throw Violation(.noProcessEnds, "\(name) ends by itself: \(error)")
+        }
+    }
+
     /// Runs code of this process at a time. The code may let more time pass.
     private func enter(at time: Instant, _ body: () throws -> Void) rethrows {
         let previous = SimulatedProcess.current
         SimulatedProcess.current = self
+        let previousNumber = simulated_process_enter(number)
         MachineClock.set(time, wallOffset: world.trueWallOffset + clockError)
         defer {
             SimulatedProcess.current = previous
+            simulated_process_enter(previousNumber)
+            world.threads.mustLook = true
             MachineClock.set(world.now, wallOffset: world.trueWallOffset)
         }
         try body()
@@ -142,8 +221,9 @@ final class SimulatedProcess {
 
     func wake() { wake(at: world.now.advanced(byMilliseconds: 1)) }
 
-    /// Brings the next iterations forward.
+    /// Brings the next iterations forward, and signals the descriptors of the queues.
     func wake(at time: Instant) {
+        if number != 0 { return signal(at: time) }
         for index in threads.indices where threads[index].isWakeable && threads[index].next > time {
             let earliest = max(time, threads[index].time)
             if earliest < threads[index].next { scheduleIteration(of: index, at: earliest) }
@@ -162,8 +242,23 @@ final class SimulatedProcess {
         let pause = world.isIdle ? Self.idleMilliseconds : Self.membershipMilliseconds
         world.schedule(inMilliseconds: pause) { [weak self] in
             guard let self, !isDead else { return }
-            if world.now >= stoppedUntil { for client in clients { client.membership?.serve() } }
+            if world.now >= stoppedUntil { for client in clients { client.serve() } }
             keepMemberships()
+        }
+    }
+
+    /// Sets the descriptor that becomes readable when a queue may have something. Nil takes it away.
+    func setSignal(_ descriptor: Int32?, ofQueue queue: UInt) { signals[queue] = descriptor }
+
+    private func signal(at time: Instant) {
+        let time = max(time, world.now)
+        if nextSignal <= time { return }
+        nextSignal = time
+        world.schedule(at: time) { [weak self] in
+            guard let self, !isDead, nextSignal == time else { return }
+            nextSignal = .distantFuture
+            for descriptor in signals.values.sorted() { simulated_descriptor_signal(descriptor) }
+            world.threads.mustLook = true
         }
     }
 

@@ -1,3 +1,4 @@
+import CSimulatedLibrary
 import Containers
 import Glibc
 import Lifecycle
@@ -7,7 +8,21 @@ import Topics
 
 /// A law that the fleet broke.
 struct Violation: Error, CustomStringConvertible {
+    /// The laws. The raw value is the exit status of a story that broke it.
+    enum Law: Int32 {
+        case noProcessEnds = 10
+        case start
+        case oneStart
+        case newestState
+        case noLostEnd
+        case oneReceipt
+        case token
+    }
+
+    let law: Law
     let description: String
+
+    init(_ law: Law, _ description: String) { (self.law, self.description) = (law, description) }
 }
 
 /// One installation of Flotilla in a seeded world of virtual time: processes, a Kafka cluster, phones and a backend.
@@ -41,6 +56,12 @@ final class World {
     /// The true time.
     private(set) var now = World.steadyStart
     var processes: [SimulatedProcess] = []
+    private(set) var threads: DescriptorThreads! = nil
+    /// The first broken law that an actor has noticed in a call that cannot throw.
+    var violation: Violation?
+    /// The times at which senders died or stopped, or connections to APNs broke. The outcome of a start that was under way
+    /// is unknown then, and it is not sent again.
+    var uncertainStarts: [Instant] = []
     /// The times in which something was wrong, until the fleet has had time to recover.
     private(set) var faults: [ClosedRange<Instant>] = []
     /// Whether no send and no report comes for a long time. Then the loops run less often.
@@ -59,6 +80,8 @@ final class World {
         random = SeededGenerator(seed: seed)
         layout = TopicLayout(lanes: lanes, replication: 3)
         MachineClock.set(now, wallOffset: trueWallOffset)
+        simulated_random_set(seed)
+        threads = DescriptorThreads(in: self)
         cluster = VirtualCluster(layout: layout, trueWallOffset: trueWallOffset, seed: random.next())
         cluster.onAppend = { [unowned self] log in
             record(UInt64(log.endOffset) << 8 ^ UInt64(log.partition))
@@ -93,6 +116,8 @@ final class World {
             record(UInt64(bitPattern: now.nanoseconds))
             MachineClock.set(now, wallOffset: trueWallOffset)
             try next.run()
+            if let violation { throw violation }
+            threads.planRuns()
         }
         now = end
     }

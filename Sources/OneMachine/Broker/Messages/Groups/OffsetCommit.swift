@@ -20,6 +20,17 @@ package struct OffsetCommitRequest: Equatable {
     package var memberID: String
     package var instanceID: String?
     package var topics: [TopicPartitions<Partition>]
+
+    package init(
+        groupID: String, generation: Int32, memberID: String, instanceID: String?,
+        topics: [TopicPartitions<Partition>]
+    ) {
+        self.groupID = groupID
+        self.generation = generation
+        self.memberID = memberID
+        self.instanceID = instanceID
+        self.topics = topics
+    }
 }
 
 extension OffsetCommitRequest {

@@ -407,6 +407,27 @@ struct ExpanderTests {
         #expect(jobs.count == 2 && jobs.allSatisfy { $0.recipient == "u:ann" && $0.head.scope == .recipient })
     }
 
+    @Test func `an activity without a group joins a private group`() throws {
+        let lane = try OneLane()
+        try lane.reportToken(of: "p", user: "ann", .start(type: "Match"))
+        let chest = ScopeKey(app: "shop", group: "chest", recipient: .user("ann"))
+        func send(_ event: PushEvent, version: Int64) throws {
+            let scoped = Expansion.ScopedRecipient(
+                .user("ann"), scope: .recipient, generation: dawn + 1, version: dawn + version)
+            try lane.expand(
+                makeExpansion(
+                    event, to: .recipients([scoped]), key: chest, generation: 1, version: version,
+                    state: Int(version), send: "s\(version)"))
+        }
+        try send(.start, version: 1)
+        try lane.reportToken(of: "p", user: "ann", .update(activity: "a")) { $0.group = nil }
+        _ = lane.takeJobs()
+        try send(.update, version: 2)
+        #expect(lane.takeStates() == ["2"])
+        try send(.end, version: 3)
+        #expect(lane.takeJobs().map(\.head.event) == [.end])
+    }
+
     @Test func `an app that is no longer in the catalog ends its expansions`() throws {
         let lane = try OneLane()
         try lane.expand(

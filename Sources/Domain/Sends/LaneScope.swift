@@ -90,7 +90,7 @@ package struct LaneScope: JSONRecord, Hashable {
     package var endedActivities: [EndedActivity] = []
     /// For a whole group: whether the planner knows that this lane has members.
     package var subscription = SubscriptionState.answered
-    /// For a whole group: whether activities may have joined it without reporting it.
+    /// For a group: whether activities may have joined it without reporting it.
     package var hasJoined = false
     /// Cancelled sends, newest last.
     package var cancelledSends: [String] = []

@@ -226,12 +226,22 @@ extension Expander {
         else { return nil }
         scope.joinedGroup = found.group.map { ScopeKey(app: app, group: $0) }
         set(scope, under: key.bytes)
-        if let joined = scope.joinedGroup, let group = joined.group { try noteJoin(to: joined, named: group) }
+        if let joined = scope.joinedGroup, let group = joined.group {
+            try noteJoin(of: recipient, to: joined, named: group)
+        }
         return found.group
     }
 
-    /// Notes in the row of a group that an activity has joined it.
-    private mutating func noteJoin(to key: ScopeKey, named group: String) throws(StoreError) {
+    /// Notes in the rows of a group, and of the recipient in it, that an activity has joined it. The sends to a private
+    /// group look only at its owner's row.
+    private mutating func noteJoin(
+        of recipient: Recipient, to key: ScopeKey, named group: String
+    ) throws(StoreError) {
+        let ownKey = key.narrowed(to: recipient).bytes
+        if var own = try table.scope(for: ownKey), !own.hasJoined {
+            own.hasJoined = true
+            set(own, under: ownKey)
+        }
         // The time of the row's newest write tells when the lane subscribes again. So it does that before this write.
         var whole = try subscribedScope(of: key, named: group)
         if whole.hasJoined { return }

@@ -91,8 +91,6 @@ package final class ReportMerger {
         // erasures.
         if report.kind == .deadToken { return try mergeTokenRefusal(from: report, into: &context) }
         if report.kind == .provenToken { return try mergeTokenProof(from: report, into: &context) }
-        // A complete claim changes the row of its token and comes to `TokenOwner`.
-        if report.kind == .tokenOwner { throw RejectedReport.missing(field: "tokenHash") }
         if report.kind == .tokenTakenOver { return try mergeTakenOverToken(from: report, into: &context) }
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
             return mergeReportOlderThanErasure(from: report, into: &context)
@@ -112,7 +110,7 @@ package final class ReportMerger {
         case .reconcile: try mergeRunningActivities(from: report, into: &context)
         case .heartbeat: if report.activity != nil { try mergeSignOfLife(from: report, into: &context) }
         case .tap: try mergeTap(from: report, into: &context)
-        case .profile, .erase, .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: break
+        case .profile, .erase, .deadToken, .provenToken, .tokenTakenOver: break
         }
     }
 

@@ -40,6 +40,9 @@ final class IngestDecider: RecordDecider {
     var decidedAt: Int64 = 0
     /// The key of the current report. Its memory is used again, so that a report allocates none.
     var reportKey: [UInt8] = []
+    /// The key of the current claim's token, in the same way.
+    var tokenKey: [UInt8] = []
+    var pendingClaims = PendingClaims()
 
     /// The erasures of the current partition whose users are not erased from its installations yet.
     var pendingErasures = ErasedUsers()

@@ -126,9 +126,12 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Work
 
-    /// Returns a pause after a batch that is not full, because a larger batch costs less for each report.
+    /// Returns a pause after a batch that is not full, because a larger batch costs less for each report. A backlog fills
+    /// the batch and is not delayed.
     func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int {
-        batch.records.isFull ? 0 : settings.batchMilliseconds
+        if batch.records.isFull { return 0 }
+        return ReportGathering.pauseMilliseconds(
+            after: batch.records.count, taking: tookMilliseconds, atLeast: settings.batchMilliseconds)
     }
 
     /// Moves repeated rows to the views before they take too much memory.

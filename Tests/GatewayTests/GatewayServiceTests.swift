@@ -3,6 +3,7 @@ import Foundation
 import InstallationRecords
 import JSON
 import Kafka
+import Lifecycle
 import ProcessTesting
 import RecordFormat
 import Settings
@@ -141,7 +142,7 @@ struct GatewayServiceTests {
         let key = try #require(bench.keys["shop/report"])
         let answers = try await onThread {
             let peer = try HTTPPeer(port: port)
-            return try (0..<20).map { _ in
+            return try (0..<4).map { _ in
                 try peer.exchange(
                     "POST", "/v1/reports", headers: ["Authorization: Bearer \(key)"],
                     body: Array(heartbeat().utf8))
@@ -152,6 +153,36 @@ struct GatewayServiceTests {
         #expect(!limited.isEmpty)
         #expect(limited.allSatisfy { $0.code == "rate_limited" && $0.header("Retry-After") == "1" })
         #expect(try await bench.post(heartbeat(), key: "bank/report").status == 202)
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `the refusal beyond a rate comes late with a phone's key, and at once with a backend's`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster {
+            $0.limits.requestsPerKeyAndSecondMax = 1
+        }
+        try await bench.startAndWait()
+        // Returns the shortest time of a refusal.
+        func refusalMilliseconds(key: String) async throws -> Int {
+            var shortest = Int.max
+            for _ in 0..<4 {
+                let began = Instant.now()
+                let answer = try await bench.post(heartbeat(), key: key)
+                if answer.status == 429 {
+                    shortest = min(shortest, Instant.now().milliseconds(since: began))
+                } else {
+                    #expect(answer.status == 202)
+                }
+            }
+            return shortest
+        }
+        let late = GatewayLimits.rateRefusalMilliseconds
+        let (phone, backend) = (
+            try await refusalMilliseconds(key: "shop/report"), try await refusalMilliseconds(key: "shop/send")
+        )
+        #expect(phone >= late && phone < .max && backend < late)
         await bench.stop()
         _ = _cluster
     }
@@ -168,7 +199,7 @@ struct GatewayServiceTests {
             try await bench.post(heartbeat(), key: key, headers: ["X-Forwarded-For: \(address)"])
         }
         var limited: HTTPAnswer?
-        for _ in 0..<20 {
+        for _ in 0..<4 {
             let answer = try await post("203.0.113.9")
             if answer.status == 429 { limited = answer } else { #expect(answer.status == 202) }
         }

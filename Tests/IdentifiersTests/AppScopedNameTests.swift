@@ -115,4 +115,6 @@ import Testing
     for bad in ["", "a/b", "..", ".", "a b", "ä", String(repeating: "a", count: 65)] {
         #expect(AppIDRules.problem(bad) != nil)
     }
+    #expect(AppIDRules.problemOfNewApp("flotilla") != nil, "the name of the installation in the audit")
+    #expect(AppIDRules.problemOfNewApp("shop") == nil && AppIDRules.problemOfNewApp("a b") != nil)
 }

@@ -127,7 +127,7 @@ struct History {
                 report.attributes = try? RawJSON(
                     checking: Array(pick(["{\"a\":1}", "{}"], &random).utf8), with: JSONReader())
             }
-        case .heartbeat, .tap, .erase, .provenToken, .tokenOwner, .tokenTakenOver: break
+        case .heartbeat, .tap, .erase, .provenToken, .tokenTakenOver: break
         }
         let isAboutActivity = [.updateToken, .state, .tap].contains(report.kind)
         if isAboutActivity || (report.kind == .heartbeat && random.number(below: 2) == 0) {

@@ -22,33 +22,44 @@ struct TokenOwnerTests {
     /// The partitions of some installations and of their token. Reports for another partition wait in `forwarded`, and
     /// arrive in any order and perhaps twice.
     private final class Partitions {
+        private enum Forwarded {
+            case report(Report, ReportArrival)
+            case claim(TokenClaims.Claim)
+        }
+
         let run = IngestRun()
-        private var owner: Installation?
-        private var forwarded: [(report: Report, arrival: ReportArrival)] = []
+        private var owner: TokenOwnerRow?
+        private var forwarded: [Forwarded] = []
         var claims = 0
 
         func receive(_ report: Report, at receivedAt: Int64) {
-            take(report, ReportArrival(receivedAt: receivedAt, offset: receivedAt))
+            take(.report(report, ReportArrival(receivedAt: receivedAt, offset: receivedAt)))
         }
 
-        private func take(_ report: Report, _ arrival: ReportArrival) {
-            if report.kind == .tokenOwner {
-                let decision = TokenOwner.decide(report, at: arrival.reportTime(of: report), over: owner)
-                owner = decision.row ?? owner
-                if let notice = decision.notice {
-                    forwarded.append(
-                        (notice, ReportArrival(receivedAt: decision.noticeReceivedAt, offset: arrival.offset))
-                    )
-                }
-                return
+        private func take(_ forwarded: Forwarded) {
+            switch forwarded {
+            case .report(let report, let arrival): merge(report, arrival)
+            case .claim(let claim): decide(claim)
             }
+        }
+
+        private func decide(_ claim: TokenClaims.Claim) {
+            let decision = TokenOwner.decide(claim, app: History.app.id, over: owner)
+            owner = decision.row ?? owner
+            guard let loss = decision.loss else { return }
+            let notice = loss.report(
+                ofToken: claim.tokenHash, app: History.app.id, environment: .production)
+            forwarded.append(.report(notice, ReportArrival(receivedAt: loss.receivedAt, offset: 0)))
+        }
+
+        private func merge(_ report: Report, _ arrival: ReportArrival) {
             let outcome = run.merge(report, at: arrival.receivedAt, offset: arrival.offset)
             guard case .merged(let merged) = outcome, let claim = merged.claim,
-                let claimReport = claim.report(of: report)
+                let installation = report.installation
             else { return }
             claims += 1
             forwarded.append(
-                (claimReport, ReportArrival(receivedAt: claim.receivedAt, offset: arrival.offset)))
+                .claim(.init(tokenHash: claim.tokenHash, installation: installation, at: claim.at)))
         }
 
         /// Delivers all reports that wait, in random order, some of them twice.
@@ -61,8 +72,8 @@ struct TokenOwnerTests {
                     return
                 }
                 let next = forwarded.remove(at: random.number(below: forwarded.count))
-                if random.number(below: 4) == 0 { take(next.report, next.arrival) }
-                take(next.report, next.arrival)
+                if random.number(below: 4) == 0 { take(next) }
+                take(next)
             }
         }
 
@@ -128,13 +139,16 @@ struct TokenOwnerTests {
             partitions.receive(notice, at: 2000)
             #expect(partitions.holders == ["a"], "\(environment) \(tokenHash)")
         }
-        let keys = [Environment.production, .sandbox].map {
-            TokenOwner.key(app: "shop", environment: $0, tokenHash: hash)
+        let keys = [Environment.production, .sandbox].map { environment in
+            var key: [UInt8] = []
+            TokenOwnerRow.writeKey(app: "shop", environment: environment, tokenHash: hash, to: &key)
+            return key
         }
-        #expect(keys[0] != keys[1] && keys.allSatisfy { TokenOwner.isKey($0, ofApp: "shop") })
-        #expect(
-            !TokenOwner.isKey(
-                Report(app: "shop", environment: .production, installation: "t:a", kind: .heartbeat).key,
-                ofApp: "shop"))
+        func isKey(_ key: [UInt8]) -> Bool { TokenOwnerRow.isKey(key.span) }
+        #expect(keys[0] != keys[1] && keys.allSatisfy(isKey))
+        let claims = TokenClaims(app: "shop", environment: .production, claims: [])
+        #expect(isKey(claims.key))
+        let report = Report(app: "shop", environment: .production, installation: "t:a", kind: .heartbeat)
+        #expect(!isKey(report.key))
     }
 }

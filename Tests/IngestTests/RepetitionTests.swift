@@ -51,7 +51,7 @@ import Topics
         var installationRecordCount: Int {
             get throws {
                 try TopicContent(of: .installations, in: bed).records.count {
-                    !TokenOwner.isKey($0.key ?? [], ofApp: TestBed.app.id)
+                    !TokenOwnerRow.isKey(($0.key ?? []).span)
                 }
             }
         }

@@ -9,6 +9,25 @@ import Testing
 @Suite struct IngestRecordTests {
     let reader = JSONReader()
 
+    @Test func `claims of start tokens and their owner have this format and read back`() throws {
+        let time = ReportTime(event: 5, received: 6)
+        let claims = TokenClaims(
+            app: "shop", environment: .sandbox,
+            claims: [.init(tokenHash: "c0", installation: "i/1", at: time)])
+        #expect(
+            text(of: claims)
+                == #"{"v":1,"app":"shop","environment":"sandbox","claims":[{"tokenHash":"c0","installationId":"i/1","at":[5,6]}]}"#
+        )
+        #expect(try TokenClaims.decode(claims.encoded(), with: reader) == claims)
+        #expect(String(decoding: claims.key, as: UTF8.self) == "shop/t:")
+        let row = TokenOwnerRow(app: "shop", installation: "i/1", at: time)
+        #expect(text(of: row) == #"{"v":1,"app":"shop","installationId":"i/1","at":[5,6]}"#)
+        #expect(try TokenOwnerRow.decode(row.encoded(), with: reader) == row)
+        var key: [UInt8] = []
+        TokenOwnerRow.writeKey(app: "shop", environment: .sandbox, tokenHash: "c0", to: &key)
+        #expect(String(decoding: key, as: UTF8.self) == "shop/t:sandbox:c0")
+    }
+
     @Test func `an installation has this format and reads back`() throws {
         var installation = Installation(app: "shop", subject: .installation("i/1"))
         installation.environment = Timestamped(.sandbox, at: ReportTime(event: 1, received: 2))

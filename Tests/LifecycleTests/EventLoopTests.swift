@@ -18,6 +18,23 @@ import Testing
         #expect(!loop.isOnLoop)
     }
 
+    @Test func `a thread in the background has a higher nice value, and so have threads that it starts`()
+        throws
+    {
+        func niceValue(_ priority: ThreadPriority) throws -> Int32 {
+            let value = Mutex<Int32>(-1)
+            let thread = try WorkerThread(name: "outer", priority: priority) {
+                guard let inner = try? EventLoop(name: "inner"), (try? inner.start()) != nil else { return }
+                let found = inner.perform { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+                inner.stop()
+                value.withLock { $0 = found ?? -1 }
+            }
+            thread.join()
+            return value.withLock { $0 }
+        }
+        #expect(try niceValue(.background) == niceValue(.normal) + 10)
+    }
+
     @Test func `stop runs the queued jobs and then rejects new ones`() throws {
         let loop = try EventLoop(name: "stop")
         try loop.start()

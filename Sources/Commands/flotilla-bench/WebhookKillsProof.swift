@@ -6,9 +6,9 @@ internal import WebhooksTesting
 enum WebhookKillsProof {
     static func run(arguments: [String]) throws {
         var plan = WebhookKillTest.Plan()
-        plan.events = 100_000
+        plan.events = 30_000
         plan.users = 2000
-        plan.randomKills = 60
+        plan.randomKills = 100
         var arguments = arguments
         var callsFile: String?
         if let index = arguments.firstIndex(of: "--calls"), index + 1 < arguments.count {

@@ -23,6 +23,7 @@ internal import Glibc
     package static let readBufferBytes = 256 * 1024
 
     package let name: String
+    private let priority: ThreadPriority
     /// The steady time at the start of this iteration.
     package var now: Instant { iterationStart }
     /// Exclusivity is unchecked, because other modules would check it at each read, several times for every
@@ -65,8 +66,11 @@ internal import Glibc
         var generation: UInt32 = 0
     }
 
-    package init(name: String, jobsMax: Int = EventLoop.jobsMax) throws(SystemError) {
+    package init(
+        name: String, priority: ThreadPriority = .normal, jobsMax: Int = EventLoop.jobsMax
+    ) throws(SystemError) {
         self.name = name
+        self.priority = priority
         inbox = try LoopInbox(limit: jobsMax)
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         unsafe events = .allocate(capacity: EventLoop.eventsPerIterationMax)
@@ -186,6 +190,7 @@ internal import Glibc
     fileprivate func run() {
         linux_block_signals()
         unsafe linux_name_thread(String(name.prefix(15)))
+        priority.applyToCurrentThread()
         EventLoop.setCurrent(self)
         while !isStopping { runIteration() }
         for registration in registrations { registration.handler?.loopWillEnd() }

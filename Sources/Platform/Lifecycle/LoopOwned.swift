@@ -13,8 +13,11 @@ package final class LoopOwned<Value>: @unchecked Sendable {
     /// fails, the thread is stopped.
     ///
     /// - Parameter make: Receives this object, for callbacks from other threads.
-    package init(thread name: String, make: @escaping @Sendable (LoopOwned) throws -> Value) throws {
-        loop = try EventLoop(name: name)
+    package init(
+        thread name: String, priority: ThreadPriority = .normal,
+        make: @escaping @Sendable (LoopOwned) throws -> Value
+    ) throws {
+        loop = try EventLoop(name: name, priority: priority)
         try loop.start {
             self.value = try make(self)
             self.loop.retainUntilEnd(self)

@@ -6,18 +6,22 @@ internal import Glibc
 package final class WorkerThread: Sendable {
     private final class ThreadBody {
         let name: String
+        let priority: ThreadPriority
         let run: @Sendable () -> Void
 
-        init(name: String, run: @escaping @Sendable () -> Void) {
+        init(name: String, priority: ThreadPriority, run: @escaping @Sendable () -> Void) {
             self.name = name
+            self.priority = priority
             self.run = run
         }
     }
 
     private let thread: pthread_t
 
-    package init(name: String, run: @escaping @Sendable () -> Void) throws(SystemError) {
-        let body = unsafe Unmanaged.passRetained(ThreadBody(name: name, run: run))
+    package init(
+        name: String, priority: ThreadPriority = .normal, run: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        let body = unsafe Unmanaged.passRetained(ThreadBody(name: name, priority: priority, run: run))
         var thread = pthread_t()
         let code = unsafe pthread_create(&thread, nil, { unsafe WorkerThread.begin($0) }, body.toOpaque())
         guard code == 0 else {
@@ -33,6 +37,7 @@ package final class WorkerThread: Sendable {
         let body = unsafe Unmanaged<ThreadBody>.fromOpaque(reference).takeRetainedValue()
         linux_block_signals()
         unsafe linux_name_thread(String(body.name.prefix(15)))
+        body.priority.applyToCurrentThread()
         body.run()
         return nil
     }

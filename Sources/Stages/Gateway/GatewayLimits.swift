@@ -99,8 +99,9 @@ package struct GatewayLimits: Sendable {
     package static let keysCountedMax = 90_000
     package static let peersCountedMax = 90_000
     package static let installationsCountedMax = 390_000
-    /// Refusals of keys that are delayed at the same time. Beyond it a refusal is sent at once
-    /// and closes its connection.
+    /// Time after which a request beyond a rate is refused, with a key that phones have.
+    package static let rateRefusalMilliseconds = 1000
+    /// Refusals that are delayed at the same time. Beyond it a refusal is sent at once and closes its connection.
     package static let delayedRefusalsMax = 1000
 
     // MARK: Requests that wait for Kafka

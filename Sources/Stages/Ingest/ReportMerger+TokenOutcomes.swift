@@ -64,16 +64,16 @@ extension ReportMerger {
     /// Notes that another installation has reported the same start token later. The time of the report is the time at which
     /// that installation reported the token. A token that this installation has reported after it stays, and is claimed.
     func mergeTakenOverToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
-        guard let claim = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
+        guard let lostToken = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
         for index in context.installation.startTokens.indices {
             guard var token = context.installation.startTokens[index].token, token.sealed != nil,
-                token.hash == claim.tokenHash, token.environment == report.environment
+                token.hash == lostToken.tokenHash, token.environment == report.environment
             else { continue }
             // Without a change, a claim would not be sent.
             context.markChanged()
             if token.at.event > context.time.event {
                 context.claim = TokenClaim(
-                    token: claim, eventTime: token.at.event, receivedAt: token.at.received)
+                    tokenHash: token.hash, environment: token.environment, at: token.at)
                 continue
             }
             (token.sealed, token.isTakenOver) = (nil, true)

@@ -39,8 +39,7 @@ extension ReportMerger {
                 every: TokenOwner.claimMilliseconds, from: oldToken?.at.received, to: token.at.received)
         if mustClaim, context.installation.isUsable(after) {
             context.claim = TokenClaim(
-                token: Report.TokenProof(tokenHash: token.hash, entry: entry), eventTime: report.eventTime,
-                receivedAt: context.time.received)
+                tokenHash: token.hash, environment: token.environment, at: token.at)
         }
         if oldToken?.hash != token.hash {
             appendTokenEvent(.startToken, of: token, from: report, to: &context)

@@ -92,8 +92,6 @@ package final class ReportMerger {
         // erasures.
         case .deadToken: try mergeTokenRefusal(from: report, into: &context)
         case .provenToken: try mergeTokenProof(from: report, into: &context)
-        // A complete claim never comes here, because `TokenOwner` decides about it. This one has no token hash.
-        case .tokenOwner: throw RejectedReport.missing(field: "tokenHash")
         case .tokenTakenOver: try mergeTakenOverToken(from: report, into: &context)
         case .startToken, .updateToken, .state, .unregister, .reconcile, .heartbeat, .tap, .profile, .erase:
             try mergeReportOfPhone(report, into: &context)
@@ -122,7 +120,7 @@ package final class ReportMerger {
         case .heartbeat: if report.activity != nil { try mergeSignOfLife(from: report, into: &context) }
         case .tap: try mergeTap(from: report, into: &context)
         // The fields of a profile are merged above, and `mergeFields` handles the other kinds.
-        case .profile, .erase, .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: break
+        case .profile, .erase, .deadToken, .provenToken, .tokenTakenOver: break
         }
     }
 

@@ -31,12 +31,12 @@ package struct IngestModel {
 
     private mutating func merge(_ record: ReadRecord, at now: Int64) {
         let position = "\(record.partition)/\(record.offset)"
+        // A claim only leads to reports for the installations that lose their token, which are in the topic too.
+        if let key = record.key, TokenOwnerRow.isKey(key.span) { return }
         guard let value = record.value, let report = try? Report.decode(value, with: reader) else {
             rejectedPositions.insert(position)
             return
         }
-        // A claim only leads to reports for the installations that lose their token, which are in the topic too.
-        if report.kind == .tokenOwner { return }
         // A record in a wrong partition was forwarded, and is also in the right partition.
         let key = report.key
         let rightPartition = Int32(Murmur2.partition(forKey: key.span, partitionCount: lanes))

@@ -40,6 +40,9 @@ package final class WebhookKillTest: KillTestScenario {
         package var fault: String?
     }
 
+    /// The events that the stage delivers in a second at least, while some answers of the endpoint are late or missing.
+    private static let eventsPerSecondMin = 50
+
     private let plan: Plan
     private let bed: TestBed
     private let runner: KillTestRunner<Plan>
@@ -94,7 +97,9 @@ package final class WebhookKillTest: KillTestScenario {
     // MARK: The scenario
 
     package var firstRareStep: WebhooksStep { .partitionsLocated }
-    package var settleSecondsMax: Int { 400 }
+    /// A call that fails is repeated after five seconds, and one that a kill interrupts again after five minutes. The second
+    /// part is the time for the events that are still waiting after the last kill.
+    package var settleSecondsMax: Int { 400 + plan.events / Self.eventsPerSecondMin }
 
     package func work(at moment: KillTestMoment) {
         switch moment {

@@ -129,7 +129,7 @@ extension Report {
         case .unregister: typeField.requireString()
         case .reconcile: _ = runningField.array(countMax: .max)
         case .tap: activityField.requireString()
-        case .heartbeat, .profile, .erase, .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: break
+        case .heartbeat, .profile, .erase, .deadToken, .provenToken, .tokenTakenOver: break
         }
     }
 }

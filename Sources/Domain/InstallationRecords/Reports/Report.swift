@@ -30,15 +30,13 @@ package struct Report: JSONRecord, Hashable {
         case deadToken
         /// APNs accepted a token for the first time. Only senders write it. It is never accepted from outside.
         case provenToken
-        /// An installation claims a start token that it has reported. Only ingest writes it.
-        case tokenOwner
         /// Another installation has reported the same start token later. Only ingest writes it.
         case tokenTakenOver
 
         /// Whether an SDK may send this kind.
         package var isAllowedFromClients: Bool {
             switch self {
-            case .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: false
+            case .deadToken, .provenToken, .tokenTakenOver: false
             case .startToken, .updateToken, .state, .unregister, .heartbeat, .reconcile, .profile, .tap,
                 .erase:
                 true
@@ -46,7 +44,7 @@ package struct Report: JSONRecord, Hashable {
         }
 
         /// Whether the report names a token by its hash and its entry of the registry (`TokenProof`).
-        var namesTokenByHash: Bool { self == .provenToken || self == .tokenOwner || self == .tokenTakenOver }
+        var namesTokenByHash: Bool { self == .provenToken || self == .tokenTakenOver }
     }
 
     /// The state of an activity as ActivityKit names it.
@@ -121,7 +119,7 @@ package struct Report: JSONRecord, Hashable {
     package var scheduleName: Maybe<String>
     /// For `deadToken`: the refused token and the reason.
     package var refusal: Maybe<TokenRefusal>
-    /// For `provenToken`: the accepted token. For `tokenOwner` and `tokenTakenOver`: the claimed one.
+    /// For `provenToken`: the accepted token. For `tokenTakenOver`: the lost one.
     package var proof: Maybe<TokenProof>
     /// The report's position in its request body, from 0. The gateway writes it. A service that writes
     /// several reports about one installation at once should write it too.

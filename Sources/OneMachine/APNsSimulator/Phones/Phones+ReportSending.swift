@@ -69,7 +69,7 @@ extension Phones {
         case .tap:
             report.activity = activityID(index: Int(pending.index), slotGeneration: pending.slotGeneration)
         // Phones do not make these reports.
-        case .heartbeat, .erase, .deadToken, .provenToken, .tokenOwner, .tokenTakenOver: break
+        case .heartbeat, .erase, .deadToken, .provenToken, .tokenTakenOver: break
         }
         return report
     }

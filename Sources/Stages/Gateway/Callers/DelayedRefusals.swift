@@ -1,8 +1,9 @@
 internal import HTTPServer
 internal import Lifecycle
 
-/// Refusals that wait for their delay (`FailedAttempts`) on an event loop. Beyond the limit a refusal is sent at once
-/// and closes its connection.
+/// Refusals that wait for their delay on an event loop: those of wrong keys (`FailedAttempts`), and those of phones that
+/// exceed a rate. A caller that waits for its refusal makes no other request on that connection. Beyond the limit a refusal
+/// is sent at once and closes its connection.
 final class DelayedRefusals: Sendable {
     private let delayed: LoopOwned<DelayedReplies>
 
@@ -13,6 +14,12 @@ final class DelayedRefusals: Sendable {
     /// Sends a refusal after a delay. Any thread may call it.
     func send(_ response: HTTPResponse, on reply: HTTPReply, afterMilliseconds delay: Int) {
         delayed.execute { $0.send(response, on: reply, afterMilliseconds: delay) }
+    }
+
+    /// Sends the refusal of a request beyond a rate: late to a caller with a key that phones have, and at once to a backend.
+    func send(_ response: HTTPResponse, beyondRateOf caller: RequestCaller, on reply: HTTPReply) {
+        if caller.countedPeer == nil { return reply.send(response) }
+        send(response, on: reply, afterMilliseconds: GatewayLimits.rateRefusalMilliseconds)
     }
 
     /// The refusals that wait, confined to the loop. Their timers keep this object alive.

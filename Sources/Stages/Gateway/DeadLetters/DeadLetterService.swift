@@ -14,7 +14,7 @@ final class DeadLetterService: Sendable {
         let stopping = AtomicFlag()
         self.stopping = stopping
         threads = FairThreads(
-            name: "letters", threads: GatewayLimits.deadLetterThreads,
+            name: "letters", priority: .background, threads: GatewayLimits.deadLetterThreads,
             limits: .init(
                 waitingPerCallerMax: GatewayLimits.deadLetterCallsPerAppWaitingMax,
                 waitingMax: GatewayLimits.deadLetterCallsWaitingMax)

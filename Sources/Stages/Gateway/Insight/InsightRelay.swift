@@ -22,7 +22,7 @@ package final class InsightRelay: Sendable {
     }
 
     package init(cluster: Cluster, layout: TopicLayout, context: ServiceContext) throws {
-        attempts = try LoopOwned(thread: "insight-relay") {
+        attempts = try LoopOwned(thread: "insight-relay", priority: .background) {
             RelayAttempts(
                 members: MembersReader(
                     cluster: cluster, topic: layout.name(of: .members), on: $0.loop, log: context.log,

@@ -23,7 +23,7 @@ package final class SendLookup: Sendable {
         threads count: Int = GatewayLimits.lookupThreads
     ) throws {
         threads = FairThreads(
-            name: "lookups", threads: count,
+            name: "lookups", priority: .background, threads: count,
             limits: .init(
                 waitingPerCallerMax: GatewayLimits.lookupsPerCallerWaitingMax,
                 waitingMax: GatewayLimits.lookupsWaitingMax)

@@ -27,13 +27,15 @@ final class ReportProcessor {
     private let metrics: GatewayMetrics
     private let loop: EventLoop
     private let rates: CallerRates
+    private let delayedRefusals: DelayedRefusals
     /// The rate of reports about each installation.
     private var installationLimiter: RateLimiter
     private var installationQuota: InstallationQuota
 
     init(
         _ validator: ReportValidator, _ sharedProducer: SharedProducer<PendingBody>, limits: GatewayLimits,
-        rates: CallerRates, tapAttribution: TapAttribution, pendingLimit: PendingRequestLimit,
+        rates: CallerRates, delayedRefusals: DelayedRefusals, tapAttribution: TapAttribution,
+        pendingLimit: PendingRequestLimit,
         metrics: GatewayMetrics, on loop: EventLoop
     ) throws {
         self.tapAttribution = tapAttribution
@@ -43,6 +45,7 @@ final class ReportProcessor {
         self.metrics = metrics
         self.loop = loop
         self.rates = rates
+        self.delayedRefusals = delayedRefusals
         installationLimiter = RateLimiter(
             countMax: limits.reportsPerInstallationAndMinuteMax, windowMilliseconds: Self.minuteMilliseconds,
             entriesMax: GatewayLimits.installationsCountedMax, now: .now())
@@ -67,7 +70,9 @@ final class ReportProcessor {
         if let exceeded = rates.chargeReports(of: caller, count: reportCount) {
             metrics.refusedReports.add(reportCount)
             metrics.countLimited(by: exceeded.limit)
-            return refuse(body, with: Unavailable.limited(by: exceeded), reply: reply)
+            pendingLimit.release(bytes: body.count)
+            return delayedRefusals.send(
+                Unavailable.limited(by: exceeded), beyondRateOf: caller, on: reply)
         }
         limitInstallations(in: &reports, of: caller)
         metrics.refusedReports.add(reports.refused.count)

@@ -23,7 +23,7 @@ final class ReportWriter: Sendable {
         kafkaHealth: KafkaHealth
     ) throws {
         self.pendingLimit = pendingLimit
-        processor = try LoopOwned(thread: "gateway") { owner in
+        processor = try LoopOwned(thread: "gateway", priority: .background) { owner in
             let sharedProducer = try SharedProducer<ReportProcessor.PendingBody>(
                 settings: settings, topicNames: [topic], limits: limits, on: owner.loop, context: context,
                 clock: clock, kafkaHealth: kafkaHealth)
@@ -33,7 +33,7 @@ final class ReportWriter: Sendable {
             }
             return try ReportProcessor(
                 ReportValidator(sealingKeys: sealingKeys, now: { clock.now }), sharedProducer, limits: limits,
-                rates: rates,
+                rates: rates, delayedRefusals: DelayedRefusals(on: owner.loop),
                 tapAttribution: tapAttribution, pendingLimit: pendingLimit, metrics: metrics, on: owner.loop)
         }
     }

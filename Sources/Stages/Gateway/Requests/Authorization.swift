@@ -86,7 +86,11 @@ final class Authorization: Sendable {
         let announcedBytes = request.headers["content-length"].flatMap { Int($0) }
         let charge = rates.chargeRequest(of: caller, bytes: announcedBytes ?? 0)
         if let exceeded = charge.exceeded {
-            return .refused(refusal(beyond: exceeded, quota: charge.quota))
+            let response = refusal(beyond: exceeded, quota: charge.quota)
+            if caller.countedPeer == nil { return .refused(response) }
+            return .refusedLater { [delayedRefusals] _, reply in
+                delayedRefusals.send(response, beyondRateOf: caller, on: reply)
+            }
         }
         if let refusal = Self.refusalOfEncoding(in: request.headers) { return .refused(refusal) }
         guard kafkaHealth.isReachable(at: .now()) else { return turnAway(with: Unavailable.unreachable) }
@@ -106,7 +110,8 @@ final class Authorization: Sendable {
         if announcedBytes == nil, !request.body.isEmpty,
             let exceeded = rates.chargeChunks(of: authorized.caller, bytes: request.body.count)
         {
-            return reply.send(refusal(beyond: exceeded))
+            return delayedRefusals.send(
+                refusal(beyond: exceeded), beyondRateOf: authorized.caller, on: reply)
         }
         if take(authorized) { return }
         metrics.turnedAwayRequests.add()

@@ -39,6 +39,11 @@ extension IngestDecider {
         recordAt index: Int, of batch: borrowing RecordBatch, into installations: inout InstallationBatch,
         overlay: Overlay, view: TopicView, snapshot: borrowing ReadSnapshot
     ) throws(StoreError) {
+        if let key = batch[index].key, TokenOwnerRow.isKey(key) {
+            return try decideOwners(
+                recordAt: index, of: batch, in: &installations, overlay: overlay, view: view,
+                snapshot: snapshot)
+        }
         let report: Report
         let arrival: ReportArrival
         do throws(RejectedRecord) {
@@ -49,9 +54,6 @@ extension IngestDecider {
         // A copy of a user's erasure is for this partition, and has its own key (`ErasedUsers`).
         let isErasureCopy = report.isUserErasure ? batch[index].isCopyForAllPartitions : false
         if isErasureCopy { reportKey = erasureKey(of: report) }
-        // A claim belongs to the partition of its token.
-        let claimKey = claimKey(of: report)
-        if let claimKey { reportKey = claimKey }
         let keyHash = Murmur2.hash(of: reportKey.span)
         let rightPartition = Int32(
             Murmur2.partition(forHash: keyHash, partitionCount: stage.layout.lanes))
@@ -63,13 +65,10 @@ extension IngestDecider {
         }
         let entryIndex = try findOrLoadEntry(
             keyHash: keyHash, in: &installations, overlay: overlay, view: view, snapshot: snapshot)
-        if claimKey != nil {
-            return decideOwner(of: report, arrival: arrival, entryAt: entryIndex, in: &installations)
-        }
         let outcome = merger.merge(
             report, arrival: arrival, into: installations.entries[entryIndex].installation, now: decidedAt)
         if case .merged(let merged) = outcome {
-            if let claim = merged.claim { send(claim, of: report, arrival: arrival) }
+            if let claim = merged.claim { note(claim, of: report) }
             if isErasureCopy {
                 notePendingErasure(in: merged.installation)
             } else if report.isUserErasure {

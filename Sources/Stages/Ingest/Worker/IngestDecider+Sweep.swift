@@ -108,6 +108,7 @@ extension IngestDecider {
 
     /// Returns the changes of one installation, or nil if nothing has expired.
     private func sweepRow(key: HashedKey, value: Span<UInt8>, now: Int64) -> SweptInstallation? {
+        if TokenOwnerRow.isKey(key.bytes.span) { return sweepOwner(value, now: now) }
         let installation: Installation
         do throws(RecordDecodingError) {
             installation = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
@@ -117,13 +118,6 @@ extension IngestDecider {
             sweepPosition.countUnreadableRow(error)
             return nil
         }
-        if TokenOwner.isKey(key.bytes, ofApp: installation.app) {
-            let isUseless =
-                TokenOwner.isExpired(installation, at: now)
-                || mergers.isMissing(
-                    app: installation.app, forMilliseconds: settings.deletedAppMilliseconds)
-            return isUseless ? SweptInstallation(installation: nil, changes: []) : nil
-        }
         guard let merger = mergers.knownMerger(for: installation.app) else {
             let isDeletedApp = mergers.isMissing(
                 app: installation.app, forMilliseconds: settings.deletedAppMilliseconds)
@@ -131,6 +125,22 @@ extension IngestDecider {
         }
         rememberErasure(in: installation, key: key)
         return merger.sweep(installation, erasing: sweepPosition.erasures, now: now)
+    }
+
+    /// Returns the end of a token's owner, or nil if it is kept.
+    private func sweepOwner(_ value: Span<UInt8>, now: Int64) -> SweptInstallation? {
+        do throws(RecordDecodingError) {
+            let row = try unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+                try unsafe TokenOwnerRow.decode(bytes, with: mergers.reader)
+            }
+            let isUseless =
+                TokenOwner.isExpired(row, at: now)
+                || mergers.isMissing(app: row.app, forMilliseconds: settings.deletedAppMilliseconds)
+            return isUseless ? SweptInstallation(installation: nil, changes: []) : nil
+        } catch {
+            sweepPosition.countUnreadableRow(error)
+            return nil
+        }
     }
 
     /// Remembers an erasure if the row is a copy of one (`ErasedUsers`). Such a row has another key than its subject.

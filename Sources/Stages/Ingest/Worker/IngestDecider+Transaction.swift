@@ -22,6 +22,7 @@ extension IngestDecider {
     func beginTransaction() {
         output.removeAll()
         outcomeCounts = OutcomeCounts()
+        pendingClaims.removeAll()
         installationBatches.removeAll()
     }
 
@@ -48,6 +49,11 @@ extension IngestDecider {
                     stage.views.overlays[installations.partition]?.recordRepetition(
                         of: entry.key, as: installation.encoded(), at: now)
                 }
+            }
+            for entry in installations.owners.entries {
+                guard let recordNumber = entry.recordNumber else { continue }
+                stage.views.overlays[installations.partition]?.recordCommit(
+                    of: entry.key, as: output.record(number: recordNumber), at: now)
             }
         }
     }

@@ -40,6 +40,9 @@ final class IngestDecider: RecordDecider {
     var decidedAt: Int64 = 0
     /// The key of the current report. Its memory is used again, so that a report allocates none.
     var reportKey: [UInt8] = []
+    /// The key of the current claim's token, in the same way.
+    var tokenKey: [UInt8] = []
+    var pendingClaims = PendingClaims()
 
     /// The erasures of the current partition whose users are not erased from its installations yet.
     var pendingErasures = ErasedUsers()
@@ -123,9 +126,12 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Work
 
-    /// Returns a pause after a batch that is not full, because a larger batch costs less for each report.
+    /// Returns a pause after a batch that is not full, because a larger batch costs less for each report. A backlog fills
+    /// the batch and is not delayed.
     func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int {
-        batch.records.isFull ? 0 : settings.batchMilliseconds
+        if batch.records.isFull { return 0 }
+        return ReportGathering.pauseMilliseconds(
+            after: batch.records.count, taking: tookMilliseconds, atLeast: settings.batchMilliseconds)
     }
 
     /// Moves repeated rows to the views before they take too much memory.

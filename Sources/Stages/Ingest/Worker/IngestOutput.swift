@@ -28,6 +28,9 @@ struct IngestOutput: ~Copyable {
         var value: Range<Int>?
     }
 
+    /// An estimate of the size of an owner's record, with a long name.
+    private static let ownerByteCount = 256
+
     private let laneCount: Int
     private let recordsMax: Int
     private var keys: [UInt8] = []
@@ -82,13 +85,19 @@ struct IngestOutput: ~Copyable {
         reservedSpace.bytes += installation.estimatedByteCount
     }
 
-    /// Adds an installation, once per transaction.
+    /// Reserves space for a changed owner of a token.
+    mutating func reserveSpaceForOwner() {
+        reservedSpace.records += 1
+        reservedSpace.bytes += Self.ownerByteCount
+    }
+
+    /// Adds a row of `installations`, once per transaction.
     ///
     /// - Returns: The number of the record.
     @discardableResult
-    mutating func add(_ installation: Installation, key: [UInt8], partition: Int32) -> Int {
+    mutating func add(_ row: some JSONRecord, key: [UInt8], partition: Int32) -> Int {
         let start = values.count
-        installation.append(to: &values)
+        row.append(to: &values)
         installations.append(
             StagedRecord(partition: partition, key: appendKey(key), value: start..<values.count))
         return installations.count - 1

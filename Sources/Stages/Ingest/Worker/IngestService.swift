@@ -34,7 +34,8 @@ package final class IngestService: LoopStage {
         settleMilliseconds: Int = ClusterClock.settleMilliseconds,
         onStep: @escaping @Sendable (IngestStep) -> Void
     ) {
-        let loop = StageThreads.Loop(name: Self.name, clock: clock, onStep: onStep) { context in
+        let loop = StageThreads.Loop(name: Self.name, priority: .background, clock: clock, onStep: onStep) {
+            context in
             try IngestDecider(
                 settings: settings, in: environment, context: context, settleMilliseconds: settleMilliseconds)
         }

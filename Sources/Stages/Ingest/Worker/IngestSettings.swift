@@ -63,7 +63,7 @@ package struct IngestSettings: OperatorSettings {
             "the most reports that one transaction takes")
         declare(
             "batch-wait", sets: \.batchMilliseconds, as: Milliseconds.self, in: 0...1000,
-            "the time for which an incomplete batch waits for more reports")
+            "the least time for which an incomplete batch waits for more reports; under load up to 250 ms")
         declare(
             "overlay-rows", sets: \.overlayRowsMax, in: 1000...10_000_000,
             "the most installations that are committed and not yet read back; beyond it, reading reports pauses"

@@ -26,6 +26,8 @@ struct InstallationBatch {
 
     let partition: Int32
     private(set) var entries: [Entry] = []
+    /// The owners of start tokens that claims of the partition name.
+    var owners = TokenOwnerBatch()
     /// Finds the index of an entry by Kafka's hash of its key.
     private var hashIndex = HashIndex()
     /// The error of an installation that a newer program version wrote, if there was one. It ends the process.
@@ -56,6 +58,7 @@ struct InstallationBatch {
             entries[index].recordNumber = output.add(
                 installation, key: entries[index].key.bytes, partition: partition)
         }
+        owners.write(to: &output, partition: partition)
     }
 
     /// Takes over the result of a report. Returns whether the installation is written to the topic.

@@ -15,6 +15,12 @@ struct ReportForwarder {
         self.topic = topic
     }
 
+    /// Writes a record that is not about a report to a partition.
+    func write(_ value: Span<UInt8>, key: [UInt8], to partition: Int32) {
+        var headers = RecordHeaders(capacity: 0)
+        writer.send(to: topic, partition: partition, key: key.span, value: value, headers: &headers)
+    }
+
     /// Writes the report to a partition. The headers keep the time and the offset of its first arrival.
     ///
     /// - Parameters:

@@ -25,7 +25,7 @@ final class ConsumerLagMonitor: Sendable {
     init(
         settings: KafkaSettings, prefix: String, isInUse: @escaping @Sendable (String) -> Bool, log: Log
     ) throws {
-        reader = try LoopOwned(thread: "insight-fleet") { _ in
+        reader = try LoopOwned(thread: "insight-fleet", priority: .background) { _ in
             ConsumerLagReader(settings, prefix: prefix, isInUse: isInUse, log: log)
         }
     }

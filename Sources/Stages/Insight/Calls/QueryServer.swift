@@ -42,7 +42,7 @@ final class QueryServer: Sendable {
         let localLanes = try LaneReaders(
             openLanes: openLanes, laneCount: layout.lanes, freshness: freshness)
         self.localLanes = localLanes
-        queryClient = try LoopOwned(thread: "insight-answers") {
+        queryClient = try LoopOwned(thread: "insight-answers", priority: .background) {
             let topic = layout.name(of: .members)
             let members = MembersReader(
                 cluster: environment.cluster, topic: topic, on: $0.loop, log: context.log,

@@ -10,7 +10,7 @@ final class LaneReaders: Sendable {
     init(openLanes: OpenLanes, laneCount: Int, freshness: FreshnessLog) throws {
         self.openLanes = openLanes
         threads = FairThreads(
-            name: "insight-read", threads: QueryLimits.threads,
+            name: "insight-read", priority: .background, threads: QueryLimits.threads,
             limits: .init(
                 waitingPerCallerMax: QueryLimits.waitingPerCallerMax, waitingMax: QueryLimits.waitingMax)
         ) { _ in LaneReader(openLanes: openLanes, laneCount: laneCount, freshness: freshness) }

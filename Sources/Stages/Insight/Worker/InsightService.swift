@@ -21,7 +21,7 @@ package final class InsightService: Stage {
     /// and uses little of it. In its own mapping the unused part is never touched. On the heap it would reuse
     /// old memory, which must be cleared.
     private static let mappedBytes: Int32 = 1 << 20
-    private let thread = StageThread(name: InsightService.name)
+    private let thread = StageThread(name: InsightService.name, priority: .background)
     private let queryServer = StartedParts<QueryServer>()
 
     package convenience init(_ settings: InsightSettings, in environment: StageEnvironment) {

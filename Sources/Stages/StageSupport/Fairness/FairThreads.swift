@@ -26,6 +26,7 @@ package final class FairThreads<Value>: Sendable {
     }
 
     private let name: String
+    private let priority: ThreadPriority
     private let threadsMax: Int
     private let make: @Sendable (LoopOwned<Value>) -> Value
     private let state: TracedLock<State>
@@ -34,10 +35,12 @@ package final class FairThreads<Value>: Sendable {
     ///   - name: The beginning of the threads' names.
     ///   - make: Makes the value of a thread, on that thread.
     package init(
-        name: String, threads threadsMax: Int, limits: FairQueue<Job>.Limits,
+        name: String, priority: ThreadPriority = .normal, threads threadsMax: Int,
+        limits: FairQueue<Job>.Limits,
         make: @escaping @Sendable (LoopOwned<Value>) -> Value
     ) {
         self.name = name
+        self.priority = priority
         self.threadsMax = threadsMax
         self.make = make
         state = TracedLock(State(queue: FairQueue(limits: limits)))
@@ -91,7 +94,7 @@ package final class FairThreads<Value>: Sendable {
 
     /// Starts a thread, and does not wait for it, because a caller may be on an event loop.
     private func startThread(number: Int) throws -> LoopOwned<Value> {
-        let loop = try EventLoop(name: "\(name)-\(number)")
+        let loop = try EventLoop(name: "\(name)-\(number)", priority: priority)
         try loop.start()
         return LoopOwned(on: loop, make: make)
     }

@@ -21,6 +21,8 @@ package protocol RecordDecider: StageDecider where Step: RecordStep, Part: Posit
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws
     /// Sends a record to the dead letters.
     func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord)
+    /// Sends what the decider has gathered for other records outside of the transaction, after the last record.
+    func finishRecords()
     /// The size of the output in bytes.
     var outputByteCount: Int { get }
     /// Adds the changed rows to the output, after the last record.
@@ -34,6 +36,8 @@ package protocol RecordDecider: StageDecider where Step: RecordStep, Part: Posit
 }
 
 extension RecordDecider {
+    package func finishRecords() {}
+
     package func viewCompleted(of partition: Int32) { stage.member.startServing(partition) }
 
     /// Runs one transaction with records of the batch. If something fails, the loop starts over.
@@ -42,6 +46,7 @@ extension RecordDecider {
         let startedAt = stage.time.now()
         beginTransaction()
         guard let taken = try decideRecords(of: &batch) else { return }
+        finishRecords()
         stage.reportStep(.deadLettersSent)
         if let problem = stage.waitForDeadLetters() {
             return stage.member.startOverLater(

@@ -14,10 +14,14 @@ package protocol IteratedLoop: ThreadLoop {
 /// The thread of one loop. The thread also makes the loop, because the loop's clients are pinned to it.
 package final class StageThread: Sendable {
     private let name: String
+    private let priority: ThreadPriority
     private let state = LoopState()
     private let started = StartedParts<WorkerThread>()
 
-    package init(name: String) { self.name = name }
+    package init(name: String, priority: ThreadPriority = .normal) {
+        self.name = name
+        self.priority = priority
+    }
 
     package var readinessProblems: [String] { state.readinessProblems }
 
@@ -26,10 +30,10 @@ package final class StageThread: Sendable {
     package func start(
         in context: ServiceContext, makeLoop: @escaping @Sendable (LoopState) throws -> any ThreadLoop
     ) async throws {
-        let (name, state, started) = (name, state, started)
+        let (name, priority, state, started) = (name, priority, state, started)
         try await withCheckedThrowingContinuation { (ready: CheckedContinuation<Void, any Error>) in
             do {
-                let worker = try WorkerThread(name: name) {
+                let worker = try WorkerThread(name: name, priority: priority) {
                     let loop: any ThreadLoop
                     do {
                         loop = try makeLoop(state)

@@ -6,17 +6,19 @@ package final class StageThreads: Sendable {
     /// A loop, before its thread makes it. The loop's clients are pinned to that thread.
     package struct Loop: Sendable {
         let name: String
+        let priority: ThreadPriority
         let makeLoop: @Sendable (ServiceContext, LoopState) throws -> any IteratedLoop
 
         /// - Parameters:
         ///   - clock: the machine's clock.
         ///   - onStep: called at every step, on the loop's thread.
         package init<Decider: StageDecider>(
-            name: String, clock: @escaping @Sendable () -> WallTime,
+            name: String, priority: ThreadPriority = .normal, clock: @escaping @Sendable () -> WallTime,
             onStep: @escaping @Sendable (Decider.Step) -> Void,
             decider: @escaping @Sendable (StageContext<Decider.Step>) throws -> Decider
         ) {
             self.name = name
+            self.priority = priority
             makeLoop = { context, state in
                 StageLoop(
                     decider: try decider(
@@ -35,7 +37,7 @@ package final class StageThreads: Sendable {
         loops: [Loop],
         configureAllocator: @escaping @Sendable () -> Void = { AllocatorSettings.keepFreedMemory() }
     ) {
-        self.loops = loops.map { (StageThread(name: $0.name), $0) }
+        self.loops = loops.map { (StageThread(name: $0.name, priority: $0.priority), $0) }
         self.configureAllocator = configureAllocator
     }
 

@@ -110,7 +110,9 @@ final class EndpointDirector: ThreadLoop {
             log: context.log, kafkaMetrics: context.metrics, metrics: metrics, report: EndpointReport(),
             onStep: onStep)
         do {
-            let owner = try LoopOwned(thread: "webhook") { try EndpointLoop(parts, on: $0.loop) }
+            let owner = try LoopOwned(thread: "webhook", priority: .background) {
+                try EndpointLoop(parts, on: $0.loop)
+            }
             running[name] = Running(parts: parts, owner: owner)
         } catch {
             report("its loop cannot start now: \(error)", of: name)

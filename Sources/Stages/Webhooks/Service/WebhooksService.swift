@@ -18,7 +18,7 @@ package final class WebhooksService: Stage {
     private let settings: WebhooksSettings
     private let environment: StageEnvironment
     private let onStep: @Sendable (WebhooksStep) -> Void
-    private let thread = StageThread(name: WebhooksService.name)
+    private let thread = StageThread(name: WebhooksService.name, priority: .background)
 
     package convenience init(_ settings: WebhooksSettings, in environment: StageEnvironment) {
         self.init(settings, in: environment) { _ in }

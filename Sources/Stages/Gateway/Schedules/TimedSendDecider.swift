@@ -49,11 +49,7 @@ struct TimedSendDecider: Sendable {
         schedule.idempotency = idempotency
         let command = context.scheduleCommand(.schedule(schedule), of: owner, acceptedAt: send.acceptedAt)
         try checkSize(of: command, contentField: requested.contentField)
-        // A schedule from a phone has no audit record. Its command stays in `schedules`, as a report stays in
-        // `reports`, and names the key and the address.
-        let auditRecords =
-            context.role.includes(.send)
-            ? [context.auditRecordOfSend(action: "schedule", subject: send.id)] : []
+        let auditRecords = context.auditRecords(ofScheduleAction: "schedule", subject: send.id)
         return .askStage(
             StageRequest(subject: .command(command), otherRecords: auditRecords) { [send] reply in
                 makeResponse(send, TimedSendOutcome(reply, of: send.id))

@@ -75,7 +75,7 @@ package final class GroupMember<Part: AssignedPartition> {
     /// The partitions that wait for their first offset.
     var awaitedFirstOffsets = AwaitedWatermarks()
     var uncommittedEnds: UncommittedEnds
-    var openGaps = OpenGaps()
+    var waitingPartitions = WaitingPartitions()
 
     // MARK: Waiting work
 
@@ -197,7 +197,7 @@ package final class GroupMember<Part: AssignedPartition> {
         let found = awaitedFirstOffsets.handle(answer, to: id, at: time.now())
         for answer in found { firstOffsets[answer.partition] = answer.watermarks.low }
         if !found.isEmpty { mustStartReading = true }
-        try handleGapAnswer(answer, to: id)
+        handleGapAnswer(answer, to: id)
     }
 
     /// Notes an offer of the group. The first step of starting over accepts it, and nothing is read until then.
@@ -237,6 +237,6 @@ package final class GroupMember<Part: AssignedPartition> {
         firstOffsets = [:]
         awaitedFirstOffsets.removeAll()
         uncommittedEnds.removeAll()
-        openGaps = OpenGaps()
+        waitingPartitions = WaitingPartitions()
     }
 }

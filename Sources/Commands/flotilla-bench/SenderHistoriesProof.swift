@@ -50,7 +50,7 @@ enum SenderHistoriesProof {
         let history = SenderHistory(
             seed: seed, mayDie: seed / 2 % 2 == 0,
             usesRealPools: seed / 4 % productionPoolsEvery == 0)
-        guard !history.faults.isEmpty else { return [] }
-        return history.faults + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
+        guard !history.violations.isEmpty else { return [] }
+        return history.violations + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
     }
 }

@@ -190,8 +190,8 @@ final class SenderSimulation {
         guard occursOrIsCalm(percent: 10) else { return false }
         process.stoppedAt = nil
         if stoppedMilliseconds > Self.suspensionMilliseconds, process.plan.lanesInHand > 0 {
-            process.isSuspect = true
-            for index in process.commits.indices { process.commits[index].isBeforeStop = true }
+            process.doubtsItsLanes = true
+            for index in process.commits.indices { process.commits[index].wasRequestedBeforeStop = true }
             process.plan.suspended()
         }
         return true

@@ -83,13 +83,20 @@ import Testing
         fixture.sink.reports(of: .profile).count == 50 && fixture.sink.reports(of: .startToken).count == 50)
 }
 
-@Test func `a group is counted by the screens of its phones, in pages`() throws {
+/// Returns 90 phones of the group `match-42`, and ten of another one. Of the 90, phone 3 shows the score 9, phone 7 the
+/// score 0 of the start, and the others show the score 1.
+private func fixtureWithTwoGroups() -> PhonesFixture {
     var fixture = PhonesFixture(100)
     let tokens = (0..<100).map { fixture.startActivity(onPhone: $0, group: $0 < 90 ? "match-42" : "other") }
     let time = fixture.nowSeconds
     for (number, token) in tokens.enumerated() where number < 90 && number != 7 {
         #expect(fixture.send(fixture.updatePayload(number == 3 ? 9 : 1, at: time + 1), to: token) == .shown)
     }
+    return fixture
+}
+
+@Test func `a group is counted by the screens of its phones, in pages`() throws {
+    let fixture = fixtureWithTwoGroups()
     let group = try #require(fixture.phones.screens(ofGroup: "match-42", at: fixture.now))
     #expect(group.activities == 90 && group.stateCount == 3 && group.phonesWithSeveral == 0)
     #expect(group.shownStates.map(\.activities) == [88, 1, 1])
@@ -99,17 +106,21 @@ import Testing
     #expect(fixture.phones.screens(ofGroup: "nobody", at: fixture.now) == nil)
     #expect(fixture.phones.groupNames(limit: 10) == ["match-42", "other"])
     #expect(fixture.phones.groupNames(after: "match-42", limit: 10) == ["other"])
+}
+
+@Test func `the phones that show a state of a group are listed, in pages`() {
+    let fixture = fixtureWithTwoGroups()
     let behind = fixture.phones.installations(showing: raw(#"{"score":0}"#), ofGroup: "match-42", limit: 10)
     #expect(behind.installations == ["phone-7"] && behind.next == nil)
-    var all: [String] = []
+    var installations: [String] = []
     var next: Int? = 0
     while let first = next {
         let page = fixture.phones.installations(
             showing: raw(#"{"score":1}"#), ofGroup: "match-42", from: first, limit: 30)
-        all += page.installations
+        installations += page.installations
         next = page.next
     }
-    #expect(Set(all).count == 88 && all.count == 88)
+    #expect(Set(installations).count == 88 && installations.count == 88)
     #expect(
         fixture.phones.installations(showing: raw(#"{"score":77}"#), ofGroup: "match-42", limit: 9)
             .installations

@@ -158,7 +158,58 @@ import Testing
         #expect(expired.timestamp == 1_763_632_800_456)
     }
 
+    static let broadcasts: [Row] = [
+        row(.methodNotAllowed, "GET") { $0.with(method: "GET").with(body: "") },
+        row(.badPath, "no app") { $0.at("/4/broadcasts/apps/") },
+        row(.topicDisallowed, "the suffix in the bundle id") {
+            $0.at("/4/broadcasts/apps/\(topic)")
+        },
+        row(.featureNotEnabled, "an app without the capability") {
+            $0.at("/4/broadcasts/apps/com.example.quiet")
+        },
+        bearer(.topicMismatch, "a key of another app") {
+            $0.token(keyID: otherAppKeyID, key: otherAppKey)
+        },
+        bearer(.missingProviderToken, "none") { _ in nil },
+        bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
+        row(.missingChannelID, "none") { $0.setting("apns-channel-id", nil) },
+        row(.badChannelID, "no base64") { $0.setting("apns-channel-id", "???") },
+        row(.channelNotRegistered, "nobody's") { $0.setting("apns-channel-id", "AAAA") },
+        row(.badRequestParameters, "a topic") { $0.adding("apns-topic", topic) },
+        row(.missingPushType, "none") { $0.setting("apns-push-type", nil) },
+        row(.invalidPushType, "alert") { $0.setting("apns-push-type", "alert") },
+        row(.badPriority, "none") { $0.setting("apns-priority", nil) },
+        row(.badPriority, "7") { $0.setting("apns-priority", "7") },
+        row(.badExpirationDate, "none") { $0.setting("apns-expiration", nil) },
+        row(.badExpirationDate, "not 0 although nothing is stored") {
+            $0.setting("apns-expiration", "1763632800")
+        },
+        row(.badMessageID, "no UUID") { $0.setting("apns-request-id", "1") },
+        row(.payloadEmpty, "no body") { $0.with(body: "") },
+        row(.badRequestPayload, "no JSON") { $0.with(body: "hello") },
+        row(.badRequestPayload, "a start") {
+            $0.with(body: #"{"aps":{"timestamp":1,"event":"start"}}"#)
+        },
+        row(.payloadTooLarge, "5,121 bytes") { $0.with(body: paddedBody(byteCount: 5_121)) },
+    ]
+
     @Test func `each fault of a broadcast has its reason`() async throws {
+        let simulator = try Self.startSimulator()
+        let token = simulator.token()
+        let manager = simulator.client(channels: true)
+        let channelWithoutStorage = try #require(
+            await manager.send(.create(token)).headers["apns-channel-id"])
+        for row in Self.broadcasts {
+            let answer = await simulator.client().send(
+                row.spoil(.broadcast(token, channel: channelWithoutStorage), simulator))
+            #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
+            #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
+        }
+    }
+
+    @Test func `a broadcast of the largest body, and one of a channel that stores, are accepted`()
+        async throws
+    {
         let simulator = try Self.startSimulator()
         let token = simulator.token()
         let manager = simulator.client(channels: true)
@@ -166,46 +217,6 @@ import Testing
             await manager.send(.create(token)).headers["apns-channel-id"])
         let storingChannel = try #require(
             await manager.send(.create(token, policy: "1")).headers["apns-channel-id"])
-        let rows: [Row] = [
-            Self.row(.methodNotAllowed, "GET") { $0.with(method: "GET").with(body: "") },
-            Self.row(.badPath, "no app") { $0.at("/4/broadcasts/apps/") },
-            Self.row(.topicDisallowed, "the suffix in the bundle id") {
-                $0.at("/4/broadcasts/apps/\(Self.topic)")
-            },
-            Self.row(.featureNotEnabled, "an app without the capability") {
-                $0.at("/4/broadcasts/apps/com.example.quiet")
-            },
-            Self.bearer(.topicMismatch, "a key of another app") {
-                $0.token(keyID: Self.otherAppKeyID, key: Self.otherAppKey)
-            },
-            Self.bearer(.missingProviderToken, "none") { _ in nil },
-            Self.bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
-            Self.row(.missingChannelID, "none") { $0.setting("apns-channel-id", nil) },
-            Self.row(.badChannelID, "no base64") { $0.setting("apns-channel-id", "???") },
-            Self.row(.channelNotRegistered, "nobody's") { $0.setting("apns-channel-id", "AAAA") },
-            Self.row(.badRequestParameters, "a topic") { $0.adding("apns-topic", Self.topic) },
-            Self.row(.missingPushType, "none") { $0.setting("apns-push-type", nil) },
-            Self.row(.invalidPushType, "alert") { $0.setting("apns-push-type", "alert") },
-            Self.row(.badPriority, "none") { $0.setting("apns-priority", nil) },
-            Self.row(.badPriority, "7") { $0.setting("apns-priority", "7") },
-            Self.row(.badExpirationDate, "none") { $0.setting("apns-expiration", nil) },
-            Self.row(.badExpirationDate, "not 0 although nothing is stored") {
-                $0.setting("apns-expiration", "1763632800")
-            },
-            Self.row(.badMessageID, "no UUID") { $0.setting("apns-request-id", "1") },
-            Self.row(.payloadEmpty, "no body") { $0.with(body: "") },
-            Self.row(.badRequestPayload, "no JSON") { $0.with(body: "hello") },
-            Self.row(.badRequestPayload, "a start") {
-                $0.with(body: #"{"aps":{"timestamp":1,"event":"start"}}"#)
-            },
-            Self.row(.payloadTooLarge, "5,121 bytes") { $0.with(body: Self.paddedBody(byteCount: 5_121)) },
-        ]
-        for row in rows {
-            let answer = await simulator.client().send(
-                row.spoil(.broadcast(token, channel: channelWithoutStorage), simulator))
-            #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
-            #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
-        }
         let client = simulator.client()
         for request in [
             TestRequest.broadcast(token, channel: channelWithoutStorage).with(
@@ -220,53 +231,60 @@ import Testing
         }
     }
 
+    static let channelCalls: [Row] = [
+        row(.badPath, "a push's path") { $0.at("/3/device/aa") },
+        row(.methodNotAllowed, "PUT") { $0.with(method: "PUT") },
+        row(.payloadEmpty, "no body") { $0.with(body: "") },
+        row(.badRequestPayload, "no JSON") { $0.with(body: "hello") },
+        row(.missingPushType, "none") { $0.with(body: #"{"message-storage-policy":1}"#) },
+        row(.invalidPushType, "another") {
+            $0.with(body: #"{"message-storage-policy":1,"push-type":"alert"}"#)
+        },
+        row(.missingChannelQueueSize, "no policy") {
+            $0.with(body: #"{"push-type":"LiveActivity"}"#)
+        },
+        row(.missingChannelQueueSize, "an unknown policy") {
+            $0.with(body: #"{"message-storage-policy":2,"push-type":"LiveActivity"}"#)
+        },
+        row(.topicDisallowed, "the suffix in the bundle id") {
+            $0.at("/1/apps/\(topic)/channels")
+        },
+        row(.featureNotEnabled, "an app without the capability") {
+            $0.at("/1/apps/com.example.quiet/channels")
+        },
+        row(.badMessageID, "no UUID") { $0.setting("apns-request-id", "1") },
+        row(.badRequestParameters, "two request ids") {
+            $0.adding("apns-request-id", TestRequest.id)
+        },
+        row(.missingChannelID, "reading none") { $0.with(method: "GET").with(body: "") },
+        row(.channelNotRegistered, "deleting nobody's") {
+            $0.with(method: "DELETE").with(body: "").adding("apns-channel-id", "AAAA")
+        },
+        row(.badChannelID, "no base64") {
+            $0.with(method: "GET").with(body: "").adding("apns-channel-id", "?")
+        },
+        bearer(.missingProviderToken, "none") { _ in nil },
+        bearer(.invalidProviderToken, "another key") { $0.token(key: strangeKey) },
+        bearer(.topicMismatch, "a key of another app") {
+            $0.token(keyID: otherAppKeyID, key: otherAppKey)
+        },
+    ]
+
     @Test func `each fault of channel management has its reason`() async throws {
         let simulator = try Self.startSimulator()
         let token = simulator.token()
-        let rows: [Row] = [
-            Self.row(.badPath, "a push's path") { $0.at("/3/device/aa") },
-            Self.row(.methodNotAllowed, "PUT") { $0.with(method: "PUT") },
-            Self.row(.payloadEmpty, "no body") { $0.with(body: "") },
-            Self.row(.badRequestPayload, "no JSON") { $0.with(body: "hello") },
-            Self.row(.missingPushType, "none") { $0.with(body: #"{"message-storage-policy":1}"#) },
-            Self.row(.invalidPushType, "another") {
-                $0.with(body: #"{"message-storage-policy":1,"push-type":"alert"}"#)
-            },
-            Self.row(.missingChannelQueueSize, "no policy") {
-                $0.with(body: #"{"push-type":"LiveActivity"}"#)
-            },
-            Self.row(.missingChannelQueueSize, "an unknown policy") {
-                $0.with(body: #"{"message-storage-policy":2,"push-type":"LiveActivity"}"#)
-            },
-            Self.row(.topicDisallowed, "the suffix in the bundle id") {
-                $0.at("/1/apps/\(Self.topic)/channels")
-            },
-            Self.row(.featureNotEnabled, "an app without the capability") {
-                $0.at("/1/apps/com.example.quiet/channels")
-            },
-            Self.row(.badMessageID, "no UUID") { $0.setting("apns-request-id", "1") },
-            Self.row(.badRequestParameters, "two request ids") {
-                $0.adding("apns-request-id", TestRequest.id)
-            },
-            Self.row(.missingChannelID, "reading none") { $0.with(method: "GET").with(body: "") },
-            Self.row(.channelNotRegistered, "deleting nobody's") {
-                $0.with(method: "DELETE").with(body: "").adding("apns-channel-id", "AAAA")
-            },
-            Self.row(.badChannelID, "no base64") {
-                $0.with(method: "GET").with(body: "").adding("apns-channel-id", "?")
-            },
-            Self.bearer(.missingProviderToken, "none") { _ in nil },
-            Self.bearer(.invalidProviderToken, "another key") { $0.token(key: Self.strangeKey) },
-            Self.bearer(.topicMismatch, "a key of another app") {
-                $0.token(keyID: Self.otherAppKeyID, key: Self.otherAppKey)
-            },
-        ]
-        for row in rows {
+        for row in Self.channelCalls {
             let answer = await simulator.client(channels: true).send(row.spoil(.create(token), simulator))
             #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
             #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
         }
+    }
+
+    @Test func `an app has a limit of channels`() async throws {
+        let simulator = try Self.startSimulator()
+        let token = simulator.token()
         let client = simulator.client(channels: true)
+        // `startSimulator` sets the limit.
         for _ in 0..<2 { #expect(await client.send(.create(token)).status == 201) }
         let third = await client.send(.create(token))
         #expect(third.status == 400 && third.reason == "CannotCreateChannelConfig")

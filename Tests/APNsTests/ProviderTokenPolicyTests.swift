@@ -70,9 +70,70 @@ private struct TokenWorld {
     }
 }
 
+/// A policy beside two clocks that agree. Its times are minutes after the start.
+private struct SteadyPolicy {
+    private var policy = ProviderTokenPolicy()
+
+    private static func instant(_ minute: Int) -> Instant {
+        Instant(nanoseconds: Int64(minute) * 60_000_000_000)
+    }
+
+    private static func wall(_ minute: Int) -> WallTime {
+        WallTime(milliseconds: 1_763_600_000_000 + Int64(minute) * 60_000)
+    }
+
+    func decision(at minute: Int) -> ProviderTokenPolicy.Decision {
+        policy.decide(at: Self.instant(minute), wall: Self.wall(minute))
+    }
+
+    mutating func makeToken(at minute: Int) {
+        policy.recordToken(at: Self.instant(minute), wall: Self.wall(minute))
+    }
+
+    /// APNs reports the token as expired. Returns whether the policy will replace it.
+    mutating func replacesExpired(at minute: Int) -> Bool {
+        policy.handleExpired(at: Self.instant(minute), isMisdated: false)
+    }
+
+    mutating func refuseUpdates(at minute: Int) { policy.handleTooMany(at: Self.instant(minute)) }
+}
+
 /// When a provider makes a token: by age, after refusals, and after steps of its clock.
 @Suite struct ProviderTokenPolicyTests {
     private static let hourMilliseconds: Int64 = 3_600_000
+
+    @Test func `a token is made once and again after fifty minutes`() {
+        var policy = SteadyPolicy()
+        #expect(policy.decision(at: 0) == .make)
+        policy.makeToken(at: 0)
+        for minute in 0..<50 { #expect(policy.decision(at: minute) == .keep) }
+        #expect(policy.decision(at: 50) == .make)
+    }
+
+    @Test func `an expired token with the right date is replaced once, and never within twenty minutes`() {
+        var policy = SteadyPolicy()
+        policy.makeToken(at: 0)
+        let isReplacedAt19 = policy.replacesExpired(at: 19)
+        #expect(!isReplacedAt19 && policy.decision(at: 19) == .keep)
+        let isReplacedAt20 = policy.replacesExpired(at: 20)
+        #expect(isReplacedAt20 && policy.decision(at: 20) == .make)
+        policy.makeToken(at: 20)
+        #expect(policy.decision(at: 20) == .keep)
+        let isReplacedAgain = policy.replacesExpired(at: 21)
+        #expect(!isReplacedAgain, "APNs answers pushes that left with the former token")
+    }
+
+    @Test func `after too many updates the current token stays in use until Apple's limit`() {
+        var policy = SteadyPolicy()
+        policy.makeToken(at: 0)
+        policy.refuseUpdates(at: 45)
+        #expect(policy.decision(at: 55) == .keep, "after 50 minutes only the pause keeps the token")
+        // The pause lasts until 65, but Apple refuses a token that is older than an hour.
+        #expect(policy.decision(at: 60) == .make)
+        policy.makeToken(at: 60)
+        #expect(policy.decision(at: 66) == .keep, "the pause is over, and the token is young")
+        #expect(policy.decision(at: 110) == .make)
+    }
 
     @Test func `clock steps cause few tokens, and a corrected clock soon works`() {
         for seed in 0..<trialCount(base: 500) {

@@ -104,7 +104,6 @@ struct ProducersTests {
         var known = Producers()
         for (producer, start, end) in [(1, 0, 4), (2, 2, 9), (3, 10, 12)] as [(Int64, Int64, Int64)] {
             known.openTransactions[producer] = start
-            if producer == 2 { known.openTransactions[3] = nil }
             known.recordMarker(producerID: producer, epoch: 0, commit: false, at: end, timestamp: 0)
         }
         #expect(known.aborted(from: 0, to: 1).map(\.producerID) == [1])

@@ -20,49 +20,51 @@ struct YourAppPageTests {
         async throws
     {
         let home = try TemporaryDirectory()
-        let apns = try await Phone(in: home)
-        // The page's commands: install, create the app, start, update, END, and the question what the phone shows.
-        let console = ConsoleStep.blocks(in: page)
+        let apns = try await SimulatedAPNs(in: home)
+        let commands = ConsoleStep.blocks(in: page)
         let reports = blocks("json")
-        try #require(console.count == 6 && reports.count == 3)
-        let reader = Reader(home: home.path, apns: apns)
+        try #require(commands.count == 6 && reports.count == 3)
+        let (install, createApp, start, update) = (commands[0], commands[1], commands[2], commands[3])
+        let (end, question) = (commands[4], commands[5])
+        let (startToken, updateToken, ended) = (reports[0], reports[1], reports[2])
 
         // The first block copies the provider key in two commands. Instead of its last command, the test starts the
         // installation on free ports.
-        let keyCommands = console[0].filter { !$0.command.hasPrefix("flotilla up ") }
-        #expect(keyCommands.count == 2 && console[0].count == 3)
+        let keyCommands = install.filter { !$0.command.hasPrefix("flotilla up ") }
+        #expect(keyCommands.count == 2 && install.count == 3)
         try FileManager.default.createDirectory(
             atPath: home.filePath(named: "Downloads"), withIntermediateDirectories: true)
         try FileManager.default.copyItem(
             atPath: apns.keyFile, toPath: home.filePath(named: "Downloads/AuthKey_\(apns.keyID).p8"))
-        _ = try await reader.run(keyCommands)
+        _ = try await Reader(home: home.path, apns: apns).run(keyCommands)
         let installation = try await Installation(
             home.filePath(named: "data"),
             environment: apns.variables.merging(["FLOTILLA_SENDER_KEYS": home.filePath(named: "keys")]) { $1 }
         )
-        let user = reader.beside(installation)
-        let keys = try await user.run(console[1], thenPrint: ["REPORT_KEY", "KEY"])
-        let phone = apns.reporting(to: installation.gateway, with: try #require(keys["REPORT_KEY"]))
+        let reader = Reader(home: home.path, apns: apns, installation: installation)
+        let keys = try await reader.run(createApp, thenPrint: ["REPORT_KEY", "KEY"])
+        let phone = ReportingPhone(
+            apns: apns, gateway: installation.gateway, reportKey: try #require(keys["REPORT_KEY"]))
 
-        try await phone.report(reports[0], tokenKind: "start")
+        try await phone.report(startToken, tokenKind: "start")
         try await eventually("a start finds the iPhone") {
-            try await user.finds(phone: console[2], with: keys)
+            try await reader.dryRunFindsPhone(of: start, with: keys)
         }
-        _ = try await user.run(console[2], with: keys)
+        _ = try await reader.run(start, with: keys)
         try await phone.waitUntilShown("cooking")
 
-        try await phone.report(reports[1], tokenKind: "update")
-        _ = try await user.run(console[3], with: keys)
+        try await phone.report(updateToken, tokenKind: "update")
+        _ = try await reader.run(update, with: keys)
         try await phone.waitUntilShown("on its way")
         try await eventually("the page's question answers that the phone shows the newest state") {
-            try await user.output(of: console[5], with: keys).contains("it shows version")
+            try await reader.output(of: question, with: keys).contains("it shows version")
         }
 
-        _ = try await user.run(console[4], with: keys)
+        _ = try await reader.run(end, with: keys)
         try await phone.waitUntilShown("delivered")
-        try await phone.report(reports[2], tokenKind: nil)
+        try await phone.report(ended, tokenKind: nil)
         try await eventually("the page's question answers that the activity ended") {
-            try await user.output(of: console[5], with: keys).contains("it ended at")
+            try await reader.output(of: question, with: keys).contains("it ended at")
         }
     }
 
@@ -119,17 +121,19 @@ struct YourAppPageTests {
         """
 }
 
-/// A simulated APNs with one iPhone that does not report, because the test reports for it. The simulated APNs prints its
+/// A simulated APNs with one iPhone, whose app does not report: the test reports for it. The simulated APNs prints its
 /// addresses and the path of its key.
-private struct Phone {
+private struct SimulatedAPNs {
+    /// The team whose provider tokens it accepts.
+    static let teamID = "FLOTILLA01"
+
     private let process: ChildProcess
-    private let control: String
+    /// The address of the calls that look at the phone.
+    let control: String
     private let ports: (production: String, sandbox: String)
     private let authorities: String
     let keyFile: String
     let keyID: String
-    private var gateway = ""
-    private var key = ""
 
     init(in directory: TemporaryDirectory) async throws {
         let types = try directory.writeFile(
@@ -142,11 +146,11 @@ private struct Phone {
         process = try ChildProcess(
             builtProductPath(named: "flotilla"),
             arguments: [
-                "apns-simulator", "--data", directory.filePath(named: "apns"), "--port", "0",
-                "--sandbox-port", "0",
-                "--channels-port", "0", "--sandbox-channels-port", "0", "--control-listen", "127.0.0.1:0",
+                "apns-simulator", "--data", directory.filePath(named: "apns"), "--log-format", "text",
+                "--port", "0", "--sandbox-port", "0", "--channels-port", "0", "--sandbox-channels-port", "0",
+                "--control-listen", "127.0.0.1:0",
                 "--phones", "1", "--phone-app", "com.example.tracker", "--phone-types-file", types,
-                "--phone-environments", "sandbox", "--log-format", "text",
+                "--phone-environments", "sandbox",
             ])
         try await process.waitForOutput(containing: "Stop it:")
         let output = process.output
@@ -155,16 +159,9 @@ private struct Phone {
             String(try #require(output.firstMatch(of: #/sandbox +https:\/\/(\S+)/#)).1)
         )
         authorities = String(try #require(output.firstMatch(of: #/trust +(\S+)/#)).1)
-        let key = try #require(output.firstMatch(of: #/sign with +(\S+) +key id (\S+),/#))
-        (keyFile, keyID) = (String(key.1), String(key.2))
+        let signing = try #require(output.firstMatch(of: #/sign with +(\S+) +key id (\S+),/#))
+        (keyFile, keyID) = (String(signing.1), String(signing.2))
         control = String(try #require(output.firstMatch(of: #/control +(\S+)/#)).1)
-    }
-
-    /// Returns the phone with the gateway and the API key for its reports.
-    func reporting(to gateway: String, with key: String) -> Phone {
-        var phone = self
-        (phone.gateway, phone.key) = (gateway, key)
-        return phone
     }
 
     /// The settings that point a process at this APNs.
@@ -175,6 +172,14 @@ private struct Phone {
             "FLOTILLA_SENDER_APNS_AUTHORITIES": authorities,
         ]
     }
+}
+
+/// The iPhone, whose reports the test posts to the gateway.
+private struct ReportingPhone {
+    let apns: SimulatedAPNs
+    let gateway: String
+    /// The API key for reports.
+    let reportKey: String
 
     /// Posts a report of the page with the present time and the iPhone's own token.
     ///
@@ -187,14 +192,14 @@ private struct Phone {
             report = report.replacing(#/"token": "[0-9a-f]+"/#, with: #""token": "\#(token)""#)
         }
         let answer = try await curl(
-            "http://\(gateway)/v1/reports", "-H", "Authorization: Bearer \(key)", "-d", report)
+            "http://\(gateway)/v1/reports", "-H", "Authorization: Bearer \(reportKey)", "-d", report)
         #expect(answer == #"{"accepted":1,"refused":[]}"#, "\(report)")
     }
 
     private func waitForToken(ofKind kind: String) async throws -> String {
         var token: String?
         try await eventually("the iPhone has a token of kind \(kind)") {
-            let answer = try await curl("\(control)/v1/phones/phone-0/tokens")
+            let answer = try await curl("\(apns.control)/v1/phones/phone-0/tokens")
             let tokens = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
             token = (tokens?[kind] as? [[String: Any]])?.first?["token"] as? String
             return token != nil
@@ -205,9 +210,10 @@ private struct Phone {
     /// Waits until the lock screen shows this status of the order.
     func waitUntilShown(_ status: String) async throws {
         let screen = try await curl(
-            "\(control)/v1/wait", "-d",
+            "\(apns.control)/v1/wait", "-d",
             #"{"phone":"phone-0","group":"order-1001","pointer":"/status","equals":"\#(status)","milliseconds":60000}"#
         )
+        // The number of phones that show it.
         #expect(screen.contains(#""showing":1"#), "\(screen)")
     }
 
@@ -221,19 +227,10 @@ private struct Phone {
 /// A reader of the page who pastes its commands into a shell. The addresses and ids of the page are replaced by those of
 /// the test.
 private struct Reader {
-    private let home: String
-    private let apns: Phone
-    private var gateway = ""
-    private var broker = ""
-
-    init(home: String, apns: Phone) { (self.home, self.apns) = (home, apns) }
-
-    /// Returns the reader after the start of the installation.
-    func beside(_ installation: Installation) -> Reader {
-        var reader = self
-        (reader.gateway, reader.broker) = (installation.gateway, installation.broker)
-        return reader
-    }
+    let home: String
+    let apns: SimulatedAPNs
+    /// The reader's installation. Nil before its start.
+    var installation: Installation?
 
     /// Runs the commands in one shell, and checks that each prints the output that the page shows.
     ///
@@ -258,29 +255,33 @@ private struct Reader {
     }
 
     /// Returns whether a dry run of the page's start finds the iPhone.
-    func finds(phone start: [ConsoleStep], with variables: [String: String]) async throws -> Bool {
+    func dryRunFindsPhone(of start: [ConsoleStep], with variables: [String: String]) async throws -> Bool {
         let event = #""event": "start","#
         let command = start[0].command.replacing(event, with: event + #" "dryRun": true,"#)
         let answer = try await shell(command, with: variables)
         let id = try #require(answer.firstMatch(of: #/"sendId":"([^"]+)"/#)).1
+        let gateway = try #require(installation).gateway
         let progress = "curl -s http://\(gateway)/v1/sends/\(id) -H \"Authorization: Bearer $KEY\""
         return try await shell(progress, with: variables).contains(#""targeted":1,"#)
     }
 
-    /// Returns the output of the commands, which the page does not show completely.
+    /// Returns the output of the commands. The page does not show it completely, so it is not compared.
     func output(of steps: [ConsoleStep], with variables: [String: String]) async throws -> String {
         try await shell(steps.map(\.command).joined(separator: "\n"), with: variables)
     }
 
     private func shell(_ script: String, with variables: [String: String]) async throws -> String {
         let path = builtProductsDirectory
-        let ownScript = script.replacing("127.0.0.1:8080", with: gateway)
-            .replacing("ABCDE12345", with: "FLOTILLA01").replacing("KEY1234567", with: apns.keyID)
+        var ownScript = script.replacing("ABCDE12345", with: SimulatedAPNs.teamID)
+            .replacing("KEY1234567", with: apns.keyID)
         var environment = apns.variables.merging(variables) { $1 }
         environment["HOME"] = home
-        environment["FLOTILLA_KAFKA_BROKERS"] = broker
-        // The doctor looks for the sealing keys in this user's installation.
-        environment["FLOTILLA_UP_DATA"] = home + "/data"
+        if let installation {
+            ownScript = ownScript.replacing("127.0.0.1:8080", with: installation.gateway)
+            environment["FLOTILLA_KAFKA_BROKERS"] = installation.broker
+            // `flotilla doctor`, a command of the page, looks there for the sealing keys.
+            environment["FLOTILLA_UP_DATA"] = home + "/data"
+        }
         let process = try ChildProcess(
             "bash", arguments: ["-e", "-c", "PATH='\(path)':$PATH\n" + ownScript], environment: environment)
         #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(ownScript)")

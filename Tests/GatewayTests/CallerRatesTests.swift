@@ -19,36 +19,55 @@ struct CallerRatesTests {
         return RequestCaller(key: key, app: shop, address: peer, peer: peer)
     }
 
-    @Test func `each unit of an address and of a key has its own rate`() {
+    /// Returns rates that allow two requests, 20 bytes and 200 reports a second to an address, and three, 30 and 300 to a
+    /// key.
+    private func makeRates() -> CallerRates {
         var limits = GatewayLimits()
         (limits.requestsPerPeerAndSecondMax, limits.requestsPerKeyAndSecondMax) = (2, 3)
         (limits.bytesPerPeerAndSecondMax, limits.bytesPerKeyAndSecondMax) = (20, 30)
         (limits.reportsPerPeerAndSecondMax, limits.reportsPerKeyAndSecondMax) = (200, 300)
-        let rates = CallerRates(limits: limits, now: at(0))
+        return CallerRates(limits: limits, now: at(0))
+    }
+
+    @Test func `a phone's requests count for its address and for its key`() {
+        let rates = makeRates()
         let (first, second) = (caller(.report, at: "p"), caller(.report, at: "q"))
-        func requests(_ caller: RequestCaller) -> RateLimit? {
+        func exceededLimit(by caller: RequestCaller) -> RateLimit? {
             rates.chargeRequest(of: caller, bytes: 0, at: at(0)).exceeded?.limit
         }
-        #expect([first, first, first].map(requests) == [nil, nil, .peerRequests])
-        #expect([second, second].map(requests) == [nil, .keyRequests])
-        #expect(requests(caller(.report, at: "q", as: 1)) == .peerRequests, "both requests of q counted")
-        #expect(requests(caller(.report, at: "r", as: 1)) == nil)
-        func bytes(_ count: Int, _ caller: RequestCaller) -> RateLimit? {
-            rates.chargeChunks(of: caller, bytes: count, at: at(0))?.limit
+        #expect([first, first, first].map(exceededLimit) == [nil, nil, .peerRequests])
+        // Both phones have the same key.
+        #expect([second, second].map(exceededLimit) == [nil, .keyRequests])
+        let otherKey = caller(.report, at: "q", as: 1)
+        #expect(exceededLimit(by: otherKey) == .peerRequests, "both requests of q counted")
+        #expect(exceededLimit(by: caller(.report, at: "r", as: 1)) == nil)
+    }
+
+    @Test func `a phone's bytes count for its address and for its key, a backend's only for its key`() {
+        let rates = makeRates()
+        let (first, second) = (caller(.report, at: "p"), caller(.report, at: "q"))
+        func exceededLimit(by caller: RequestCaller, bytes: Int) -> RateLimit? {
+            rates.chargeChunks(of: caller, bytes: bytes, at: at(0))?.limit
         }
-        #expect(bytes(15, first) == nil && bytes(6, first) == .peerBytes && bytes(5, first) == nil)
-        #expect(bytes(11, second) == .keyBytes)
+        #expect(exceededLimit(by: first, bytes: 15) == nil)
+        #expect(exceededLimit(by: first, bytes: 6) == .peerBytes)
+        #expect(exceededLimit(by: first, bytes: 5) == nil, "refused bytes cost nothing")
+        #expect(exceededLimit(by: second, bytes: 11) == .keyBytes, "20 of 30 are used")
         let backend = caller(.send, at: "p", as: 2)
         #expect(rates.chargeRequest(of: backend, bytes: 30, at: at(0)).exceeded == nil)
-        #expect(
-            rates.chargeRequest(of: backend, bytes: 1, at: at(0)).exceeded?.limit == .keyBytes,
-            "a backend is limited by its key only")
-        func reports(_ count: Int, _ caller: RequestCaller) -> RateLimit? {
-            rates.chargeReports(of: caller, count: count, at: at(0))?.limit
+        #expect(rates.chargeRequest(of: backend, bytes: 1, at: at(0)).exceeded?.limit == .keyBytes)
+    }
+
+    @Test func `a phone's reports count for its address and for its key`() {
+        let rates = makeRates()
+        let (first, second) = (caller(.report, at: "p"), caller(.report, at: "q"))
+        func exceededLimit(by caller: RequestCaller, reports: Int, at now: Instant = at(0)) -> RateLimit? {
+            rates.chargeReports(of: caller, count: reports, at: now)?.limit
         }
-        #expect(reports(200, first) == nil && reports(1, first) == .peerReports)
-        #expect(reports(101, second) == .keyReports)
-        #expect(rates.chargeReports(of: first, count: 1, at: at(5)) == nil, "200 a second are one in 5 ms")
+        #expect(exceededLimit(by: first, reports: 200) == nil)
+        #expect(exceededLimit(by: first, reports: 1) == .peerReports)
+        #expect(exceededLimit(by: second, reports: 101) == .keyReports, "200 of 300 are used")
+        #expect(exceededLimit(by: first, reports: 1, at: at(5)) == nil, "200 a second are one in 5 ms")
     }
 
     @Test func `a charge tells the requests that the key may still make`() {

@@ -109,6 +109,14 @@ struct GatewayServiceTests {
         #expect(
             stored
                 == ["bank", "shop"].flatMap { app in ["admin", "report", "send"].map { "\(app)/i:\($0)" } })
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `only a whole key in one Authorization header is accepted, and no key is logged`() async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        try await bench.startAndWait()
         let validKey = try #require(bench.keys["shop/report"])
         let withoutKey = try await bench.post(heartbeat(), key: nil)
         #expect(

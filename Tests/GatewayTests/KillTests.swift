@@ -77,8 +77,8 @@ struct KillTests {
 
     // MARK: Sends
 
-    /// Posts a send at one running gateway after another until it has this many answers with this status, for two minutes at most.
-    /// Returns the ids in the answers.
+    /// Posts a send at one running gateway after another until it has this many answers with this status, for two minutes
+    /// at most. Returns the ids in the answers.
     private static func postSend(
         named name: String, times: Int = 2, score: Int = 1, status: Int = 202, to group: String, key: String,
         at ports: TracedLock<[Int]>
@@ -119,6 +119,45 @@ struct KillTests {
         return verdicts
     }
 
+    /// The sends of several clients, which each post to their own group.
+    private struct ClientSends {
+        /// The names of each client's sends.
+        let names: [[String]]
+        /// The number of sends that have their answers.
+        let answeredCount = TracedLock(0)
+
+        init(clients: Int, sendsPerClient: Int) {
+            names = (0..<clients).map { client in (0..<sendsPerClient).map { "\(client)-\($0)" } }
+        }
+
+        var count: Int { names.reduce(0) { $0 + $1.count } }
+
+        /// Posts each send twice, each client on its own thread. Meanwhile calls `disturb`. Returns the ids in the answers
+        /// by name.
+        func postTwice(
+            key: String, at ports: TracedLock<[Int]>, during disturb: () async throws -> Void
+        ) async throws -> [String: [String]] {
+            try await withThrowingTaskGroup(of: [String: [String]].self) { group in
+                for (client, names) in names.enumerated() {
+                    let answeredCount = answeredCount
+                    group.addTask {
+                        try await onThread {
+                            var answeredIDs: [String: [String]] = [:]
+                            for name in names {
+                                answeredIDs[name] = KillTests.postSend(
+                                    named: name, to: "g-\(client)", key: key, at: ports)
+                                answeredCount.withLock { $0 += 1 }
+                            }
+                            return answeredIDs
+                        }
+                    }
+                }
+                try await disturb()
+                return try await group.reduce(into: [:]) { $0.merge($1) { $1 } }
+            }
+        }
+    }
+
     /// With `TEST_SCALE=42` the test posts ten thousand sends twice each, with eight gateways and 168 kills.
     @Test(.timeLimit(.minutes(60)))
     func `retries over killed gateways make one send per key, and another body is a conflict`()
@@ -131,31 +170,18 @@ struct KillTests {
         var running: [(process: ChildProcess, port: Int)] = []
         for _ in 0..<min(8, trialCount(base: 2)) { running.append(try await gateways.start()) }
         let ports = TracedLock(running.map(\.port))
-        let sent = TracedLock(0)
-        let (clients, sendsPerClient, kills) = (6, trialCount(base: 40), trialCount(base: 4))
-        let names = (0..<clients).map { client in (0..<sendsPerClient).map { "\(client)-\($0)" } }
+        let sends = ClientSends(clients: 6, sendsPerClient: trialCount(base: 40))
 
         // The gateways wait for its verdicts.
         let planner = try gateways.startFanOut()
-        // Each client posts each of its sends twice. Meanwhile one gateway after another is killed and replaced.
-        let answeredIDs = try await withThrowingTaskGroup(of: [String: [String]].self) { group in
-            for (client, names) in names.enumerated() {
-                group.addTask {
-                    try await onThread {
-                        var answeredIDs: [String: [String]] = [:]
-                        for name in names {
-                            answeredIDs[name] = Self.postSend(
-                                named: name, to: "g-\(client)", key: key, at: ports)
-                            sent.withLock { $0 += 1 }
-                        }
-                        return answeredIDs
-                    }
-                }
-            }
+        let kills = trialCount(base: 4)
+        let answeredIDs = try await sends.postTwice(key: key, at: ports) {
             for kill in 1...kills {
                 // The kills are spread over the sends, and the last sends have none.
-                let sendsBeforeKill = kill * clients * sendsPerClient / (kills + 2)
-                try await eventually("\(sendsBeforeKill) sends") { sent.withLock { $0 } >= sendsBeforeKill }
+                let sendsBeforeKill = kill * sends.count / (kills + 2)
+                try await eventually("\(sendsBeforeKill) sends") {
+                    sends.answeredCount.withLock { $0 } >= sendsBeforeKill
+                }
                 let index = random.number(below: running.count)
                 running[index].process.send(signal: SIGKILL)
                 let deadPort = running[index].port
@@ -163,16 +189,15 @@ struct KillTests {
                 running[index] = try await gateways.start()
                 ports.withLock { $0 = running.map(\.port) }
             }
-            return try await group.reduce(into: [:]) { $0.merge($1) { $1 } }
         }
         for (name, ids) in answeredIDs {
             #expect(ids.count == 2 && ids[0] == ids[1], "seed \(seed), \(name): \(ids)")
         }
-        #expect(answeredIDs.count == clients * sendsPerClient)
+        #expect(answeredIDs.count == sends.count)
         #expect(Set(answeredIDs.values.compactMap(\.first)).count == answeredIDs.count)
 
         // The same keys with another body are refused with the same ids.
-        for (client, names) in names.enumerated() {
+        for (client, names) in sends.names.enumerated() {
             for name in names {
                 let conflictingIDs = Self.postSend(
                     named: name, times: 1, score: 2, status: 409, to: "g-\(client)", key: key, at: ports)

@@ -33,16 +33,4 @@ struct SendLocationTests {
         #expect(SendID.namesAcceptance("r-1795809600000-7-0123456789abcdef01234567"))
         #expect(!SendID.namesAcceptance("k-7-0123456789abcdef0123456789abcdef"))
     }
-
-    @Test func `one key cannot take all waiting places of insight`() {
-        var waiting = WaitingQueries()
-        let admissions = (0..<21).map { _ in waiting.add(of: "shop/busy") }
-        #expect(admissions.count { $0 == .asked } == GatewayLimits.queriesPerKeyWaitingMax)
-        #expect(admissions.last == .tooManyOfKey && waiting.add(of: "shop/calm") == .asked)
-        waiting.remove(of: "shop/busy")
-        #expect(waiting.add(of: "shop/busy") == .asked)
-        var full = WaitingQueries()
-        for number in 0..<GatewayLimits.queriesWaitingMax { _ = full.add(of: "key-\(number)") }
-        #expect(full.add(of: "another") == .overloaded)
-    }
 }

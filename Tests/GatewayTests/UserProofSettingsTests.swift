@@ -184,34 +184,42 @@ struct UserProofSettingsTests {
         fixture.app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .any)
         fixture.keys = keys
         let decider = ScheduleDecider(lanes: 4)
-        func problems(ofSchedulingWith proof: String?, as role: APIKey.Role) -> [String] {
+        func problemCodes(_ request: () throws(RefusedRequest) -> RequestDecision) -> [String] {
+            do throws(RefusedRequest) {
+                _ = try request()
+                return []
+            } catch { return error.problems.map(\.code) }
+        }
+        func problemsOfSchedule(proof: String?, as role: APIKey.Role) -> [String] {
             let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
             let body = #"{"user":"ann","activity":"a","offset":1,"customData":{}\#(proofField)}"#
+            return problemCodes { () throws(RefusedRequest) in
+                try decider.schedule(in: fixture.context(body, as: role))
+            }
+        }
+        /// - Parameter selected: The query parameter that selects the schedules.
+        func problemsOfCancel(
+            proof: String?, as role: APIKey.Role, selecting selected: String = "activity"
+        ) -> [String] {
             var headers: HTTPHeaders = [:]
             if let proof { headers.add("User-Proof", value: proof) }
-            let query = [(name: "user", value: "ann"), (name: "activity", value: "a")]
-            var fields: [String] = []
-            do {
-                _ = try decider.schedule(in: fixture.context(body, as: role))
-                _ = try decider.cancel(in: fixture.context("", headers: headers, query: query, as: role))
-            } catch { fields = error.problems.map { "\($0.field) \($0.code)" } }
-            return fields
+            let query = [(name: "user", value: "ann"), (name: selected, value: "a")]
+            return problemCodes { () throws(RefusedRequest) in
+                try decider.cancel(in: fixture.context("", headers: headers, query: query, as: role))
+            }
         }
-        #expect(problems(ofSchedulingWith: proof(of: "ann", by: "s1"), as: .report) == [])
-        #expect(problems(ofSchedulingWith: nil, as: .report) == ["userProof user_proof_missing"])
-        #expect(
-            problems(ofSchedulingWith: proof(of: "bob", by: "s1"), as: .report) == [
-                "userProof user_proof_wrong"
-            ])
-        #expect(problems(ofSchedulingWith: nil, as: .send) == [])
-        #expect(
-            problems(ofSchedulingWith: proof(of: "bob", by: "s1"), as: .send) == [
-                "userProof user_proof_wrong"
-            ])
-        let query = [(name: "user", value: "ann"), (name: "id", value: "i")]
-        #expect(throws: RefusedRequest.self) {
-            _ = try decider.cancel(in: fixture.context("", query: query, as: .report))
+        let (right, wrong) = (proof(of: "ann", by: "s1"), proof(of: "bob", by: "s1"))
+        let calls: [(String?, APIKey.Role) -> [String]] = [
+            { problemsOfSchedule(proof: $0, as: $1) }, { problemsOfCancel(proof: $0, as: $1) },
+        ]
+        for problems in calls {
+            #expect(problems(right, .report) == [])
+            #expect(problems(nil, .report) == ["user_proof_missing"])
+            #expect(problems(wrong, .report) == ["user_proof_wrong"])
+            #expect(problems(nil, .send) == [])
+            #expect(problems(wrong, .send) == ["user_proof_wrong"])
         }
+        #expect(problemsOfCancel(proof: nil, as: .report, selecting: "id") == ["user_proof_missing"])
     }
 
     @Test func `a gateway that cannot open the secrets accepts no user`() throws {

@@ -97,17 +97,32 @@ struct History {
         var report = Report(
             app: app.id, environment: random.number(below: 8) == 0 ? .sandbox : .production,
             installation: "i", kind: pick(kinds, &random))
-        switch report.kind {
-        case .deadToken:
-            let token = PushToken(hex: pick(tokens, &random))!
-            let hash = TokenSeal(keys: nil).hash(of: token)
-            report.refusal = .init(
-                tokenHash: String(decoding: Hex.encode(hash), as: UTF8.self), entry: "start:",
-                reason: "Unregistered",
-                invalidatedAt: random.number(below: 3) == 0
-                    ? nil : time - Int64(random.number(below: 30)) * hour,
-                dispatchedAt: time - Int64(random.number(below: 3)) * hour)
+        if report.kind == .deadToken {
+            report.refusal = makeRefusal(at: time, using: &random)
             return report
+        }
+        addContent(to: &report, using: &random)
+        addActivity(to: &report, using: &random)
+        addPhoneFields(to: &report, using: &random)
+        return report
+    }
+
+    private static func makeRefusal(
+        at time: Int64, using random: inout SeededGenerator
+    ) -> Report.TokenRefusal {
+        let token = PushToken(hex: pick(tokens, &random))!
+        let hash = TokenSeal(keys: nil).hash(of: token)
+        return Report.TokenRefusal(
+            tokenHash: String(decoding: Hex.encode(hash), as: UTF8.self), entry: "start:",
+            reason: "Unregistered",
+            invalidatedAt: random.number(below: 3) == 0
+                ? nil : time - Int64(random.number(below: 30)) * hour,
+            dispatchedAt: time - Int64(random.number(below: 3)) * hour)
+    }
+
+    /// Adds the fields that only this kind of report has.
+    private static func addContent(to report: inout Report, using random: inout SeededGenerator) {
+        switch report.kind {
         case .startToken:
             report.attributesType = pick(types, &random)
             report.token = pick(tokens, &random)
@@ -127,21 +142,29 @@ struct History {
                 report.attributes = try? RawJSON(
                     checking: Array(pick(["{\"a\":1}", "{}"], &random).utf8), with: JSONReader())
             }
-        case .heartbeat, .tap, .erase, .provenToken, .tokenTakenOver: break
+        case .heartbeat, .tap, .erase, .deadToken, .provenToken, .tokenTakenOver: break
         }
-        let isAboutActivity = [.updateToken, .state, .tap].contains(report.kind)
-        if isAboutActivity || (report.kind == .heartbeat && random.number(below: 2) == 0) {
-            report.activity = pick(activities, &random)
-            if random.number(below: 2) == 0 { report.attributesType = pick(["Match", "Order"], &random) }
-            if random.number(below: 2) == 0 { report.group = pick(["m1", "m2"], &random) }
-        }
+    }
+
+    /// Adds the activity to a report about one, and sometimes its type and its group.
+    private static func addActivity(to report: inout Report, using random: inout SeededGenerator) {
+        let isAboutActivity =
+            [.updateToken, .state, .tap].contains(report.kind)
+            || report.kind == .heartbeat && random.number(below: 2) == 0
+        guard isAboutActivity else { return }
+        report.activity = pick(activities, &random)
+        if random.number(below: 2) == 0 { report.attributesType = pick(["Match", "Order"], &random) }
+        if random.number(below: 2) == 0 { report.group = pick(["m1", "m2"], &random) }
+    }
+
+    /// Adds some of the fields that every report of a phone may have.
+    private static func addPhoneFields(to report: inout Report, using random: inout SeededGenerator) {
         if random.number(below: 4) == 0 { report.user = pick(users, &random) }
         if report.user == nil, random.number(below: 10) == 0 { report.isLoggedOut = true }
         if random.number(below: 4) == 0 { report.os = pick(["17.2", "18.0"], &random) }
         if random.number(below: 6) == 0 { report.appBuild = pick(["7", "8"], &random) }
         if random.number(below: 6) == 0 { report.frequentPushesEnabled = random.number(below: 2) == 0 }
         if random.number(below: 6) == 0 { report.activitiesEnabled = random.number(below: 2) == 0 }
-        return report
     }
 
     private static func pick<T>(_ values: [T], _ random: inout SeededGenerator) -> T {

@@ -41,7 +41,22 @@ struct RegistryModel {
     // MARK: Reports in their order
 
     /// A position in the order that decides which report is the last: times, then the place among equal times.
-    private typealias ReportOrder = [Int64]
+    private struct ReportOrder: Comparable {
+        /// The believed time of the event, in milliseconds since 1970. The two other times have the same unit.
+        let eventTime: Int64
+        let receivedAt: Int64
+        /// The time by the phone's clock.
+        let claimedTime: Int64
+        /// Reports without a position in a body sort by their offset, after those with a position.
+        let place: [Int64]
+
+        static func < (left: ReportOrder, right: ReportOrder) -> Bool {
+            let leftTimes = [left.eventTime, left.receivedAt, left.claimedTime]
+            let rightTimes = [right.eventTime, right.receivedAt, right.claimedTime]
+            return (leftTimes + left.place).lexicographicallyPrecedes(rightTimes + right.place)
+        }
+    }
+
     /// The longest delay of a report. An earlier time by the phone's clock is not believed.
     private static let delayMax = 48 * History.hour
 
@@ -57,25 +72,21 @@ struct RegistryModel {
     private func afterLastErasure(of reports: [ReceivedReport]) -> [ReceivedReport] {
         let erasures = reports.filter { $0.report.kind == .erase }
         let otherReports = reports.filter { $0.report.kind != .erase }
-        guard let lastErasure = erasures.map(time).sorted(by: isBefore).last else { return otherReports }
-        return otherReports.filter { isBefore(lastErasure, time($0)) }
+        guard let lastErasure = erasures.map(time).max() else { return otherReports }
+        return otherReports.filter { lastErasure < time($0) }
     }
 
     private func isErased(_ time: ReportOrder) -> Bool {
-        allReportsOfPhone.contains { $0.report.kind == .erase && !isBefore(self.time($0), time) }
+        allReportsOfPhone.contains { $0.report.kind == .erase && self.time($0) >= time }
     }
 
-    /// Returns the order of a report. Element 0 is the believed time of the event, and element 1 is the time of
-    /// receipt, both in milliseconds since 1970.
     private func time(_ received: ReceivedReport) -> ReportOrder {
         let claimedTime = received.report.eventTime ?? received.receivedAt
         let eventTime = max(min(claimedTime, received.receivedAt), received.receivedAt - Self.delayMax)
-        // Reports without a position in a body sort by their offset, after those with a position.
         let place: [Int64] = received.report.bodyPosition.map { [0, Int64($0)] } ?? [1, received.offset]
-        return [eventTime, received.receivedAt, claimedTime] + place
+        return ReportOrder(
+            eventTime: eventTime, receivedAt: received.receivedAt, claimedTime: claimedTime, place: place)
     }
-
-    private func isBefore(_ a: ReportOrder, _ b: ReportOrder) -> Bool { a.lexicographicallyPrecedes(b) }
 
     /// Returns the value of the last report that has one. A tie goes to the value whose text sorts last.
     private func last<T>(
@@ -85,9 +96,9 @@ struct RegistryModel {
         for received in reports {
             if let value = value(received.report) { reportedValues.append((value, time(received))) }
         }
-        return reportedValues.sorted { a, b in
-            a.time == b.time ? text(a.value) < text(b.value) : isBefore(a.time, b.time)
-        }.last
+        return reportedValues.max { left, right in
+            left.time == right.time ? text(left.value) < text(right.value) : left.time < right.time
+        }
     }
 
     // MARK: The installation
@@ -110,8 +121,10 @@ struct RegistryModel {
         let attributes = last(reports, { $0.attributes }, { String(decoding: $0.bytes, as: UTF8.self) })
         let build = last(reports, { $0.appBuild }, { $0 })
         let times = [tags?.time, locale?.time, zone?.time, attributes?.time].compactMap { $0 }
-        let newestTime = times.sorted(by: isBefore).last
-        guard let updatedAt = [newestTime?[1], build?.time[1]].compactMap({ $0 }).max() else { return nil }
+        let newestTime = times.max()
+        guard let updatedAt = [newestTime?.receivedAt, build?.time.receivedAt].compactMap({ $0 }).max() else {
+            return nil
+        }
         return ProfileRow(
             tags: tags?.value, attributes: attributes?.value, locale: locale?.value,
             timeZone: zone?.value, os: last(reports, { $0.os }, { $0 })?.value, appBuild: build?.value,
@@ -136,11 +149,11 @@ struct RegistryModel {
         }
         guard
             let (newest, time) = last(reports, { $0 }, { hash($0) + " " + $0.environment!.rawValue }),
-            newest.environment == environment, !isRefused(hash(newest), time[1])
+            newest.environment == environment, !isRefused(hash(newest), time.receivedAt)
         else { return nil }
         var row = TokenRow(
             environment: newest.environment!, token: newest.token!, tokenHash: hash(newest),
-            attributesType: nil, registeredAt: time[1], isUnproven: true)
+            attributesType: nil, registeredAt: time.receivedAt, isUnproven: true)
         row.os = last(reportsOfPhone, { $0.os }, { $0 })?.value
         row.frequentPushesEnabled = last(reportsOfPhone, { $0.frequentPushesEnabled }, { "\($0)" })?.value
         row.activitiesEnabled = last(reportsOfPhone, { $0.activitiesEnabled }, { "\($0)" })?.value
@@ -149,12 +162,12 @@ struct RegistryModel {
 
     private func lastUnregistration(of type: String?) -> ReportOrder? {
         reportsOfPhone.filter { $0.report.kind == .unregister && $0.report.attributesType == type }.map(time)
-            .sorted(by: isBefore).last
+            .max()
     }
 
     private func startRow(_ type: String?) -> TokenRow? {
         guard case (var row, let time)? = tokenRow(startTokens(of: type)) else { return nil }
-        if let unregisteredAt = lastUnregistration(of: type), !isBefore(unregisteredAt, time) { return nil }
+        if let unregisteredAt = lastUnregistration(of: type), unregisteredAt >= time { return nil }
         row.attributesType = type
         if type == nil {
             // A start token without a type serves all types, except those that the phone has unregistered.
@@ -167,7 +180,7 @@ struct RegistryModel {
     /// Whether the type was unregistered and has no later token of this type.
     private func isUnregistered(_ type: String) -> Bool {
         guard let unregisteredAt = lastUnregistration(of: type) else { return false }
-        return !startTokens(of: type).contains { isBefore(unregisteredAt, time($0)) }
+        return !startTokens(of: type).contains { unregisteredAt < time($0) }
     }
 
     private func startTokens(of type: String?) -> [ReceivedReport] {
@@ -209,11 +222,12 @@ struct RegistryModel {
 
     private func updateRow(_ id: String) -> TokenRow? {
         let activity = activityReports(id)
-        let endedAt = activity.ends.filter { $0.report.state == .ended }.map(time).sorted(by: isBefore).first
-        let dismissedAt = activity.ends.filter { $0.report.state == .dismissed }.map(time)
-            .sorted(by: isBefore).first
+        let endedAt = activity.ends.filter { $0.report.state == .ended }.map(time).min()
+        let dismissedAt = activity.ends.filter { $0.report.state == .dismissed }.map(time).min()
         var wasDismissedByPerson = dismissedAt != nil
-        if let endedAt, let dismissedAt, dismissedAt[0] - endedAt[0] > Self.systemDismissalMilliseconds {
+        if let endedAt, let dismissedAt,
+            dismissedAt.eventTime - endedAt.eventTime > Self.systemDismissalMilliseconds
+        {
             wasDismissedByPerson = false
         }
         var row: TokenRow?
@@ -237,32 +251,34 @@ struct RegistryModel {
         if isErased(dismissedAt) { return nil }
         var row = TokenRow(
             environment: environment!, token: nil, tokenHash: nil, attributesType: nil,
-            registeredAt: dismissedAt[1])
-        row.dismissedAt = dismissedAt[1]
-        let lastLifeSign = activity.lifeSigns.map(time).sorted(by: isBefore).last
+            registeredAt: dismissedAt.receivedAt)
+        row.dismissedAt = dismissedAt.receivedAt
+        let lastLifeSign = activity.lifeSigns.map(time).max()
         let lastToken = last(activity.tokens, { $0 }, { _ in "" })?.time
-        let lastReport = max(lastLifeSign?[1] ?? 0, lastToken?[1] ?? 0, dismissedAt[1], endedAt?[1] ?? 0)
+        let lastReport = max(
+            lastLifeSign?.receivedAt ?? 0, lastToken?.receivedAt ?? 0, dismissedAt.receivedAt,
+            endedAt?.receivedAt ?? 0)
         row.expiresAt = lastReport + Self.delayMax + activity.tokenMilliseconds
         return row
     }
 
     /// Returns the row of an activity that runs and has a usable token.
     private func runningRow(of activity: ActivityReports, id: String) -> TokenRow? {
-        let lastLifeSign = activity.lifeSigns.map(time).sorted(by: isBefore).last
+        let lastLifeSign = activity.lifeSigns.map(time).max()
         guard activity.ends.isEmpty, let lastLifeSign, let newestToken = tokenRow(activity.tokens) else {
             return nil
         }
         var row = newestToken.row
-        var lastSeenAt = max(lastLifeSign[1], newestToken.time[1])
+        var lastSeenAt = max(lastLifeSign.receivedAt, newestToken.time.receivedAt)
         let running = last(reportsOfPhone, { $0.runningActivities?.sorted() }, { $0.joined() })
         if let running, running.value.contains(id) {
-            lastSeenAt = max(lastSeenAt, running.time[1])
-        } else if let running, isBefore(lastLifeSign, running.time) {
+            lastSeenAt = max(lastSeenAt, running.time.receivedAt)
+        } else if let running, lastLifeSign < running.time {
             // A later list of the running activities does not have this one.
             return nil
         }
         if let type = activity.type, let unregisteredAt = lastUnregistration(of: type),
-            !isBefore(unregisteredAt, lastLifeSign)
+            unregisteredAt >= lastLifeSign
         {
             return nil
         }

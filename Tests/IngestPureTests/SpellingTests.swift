@@ -36,7 +36,10 @@ import Testing
         phone.send(.profile, at: 3) { $0.tags = [Self.decomposed] }
         #expect(phone.row("update:A")?.group.map { Array($0.utf8) } == Array(Self.decomposed.utf8))
         let profile = phone.run.registry.first { $0.key.entry == .profile }?.value
-        guard case .profile(let row) = profile else { return #expect(Bool(false), "no profile") }
+        guard case .profile(let row) = profile else {
+            Issue.record("no profile")
+            return
+        }
         #expect(row.tags?.map { Array($0.utf8) } == [Array(Self.decomposed.utf8)])
     }
 

@@ -20,13 +20,14 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        func start(_ death: StageProcess.PlannedDeath? = nil) throws -> StageProcess {
+        func start(_ halt: StageProcess.PlannedHalt? = nil) throws -> StageProcess {
             try StageProcess(
                 .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
-                sweepMilliseconds: 100, death: death)
+                sweepMilliseconds: 100, halt: halt)
         }
         let killed = try start(
-            StageProcess.PlannedDeath(step: step.rawValue, time: 1, after: IngestStep.sweepStarted.rawValue))
+            StageProcess.PlannedHalt(
+                .death, atStep: step.rawValue, occurrence: 1, after: IngestStep.sweepStarted.rawValue))
         let sender = try RecordWriter(on: bed)
         // A token that expires before it is merged never gets a row.
         sender.write(report(0))

@@ -84,47 +84,55 @@ import Topics
     }
 
     private static func expectStory(in stage: RunningInsight) async throws {
+        try await expectReportAndGroup(in: stage)
+        try await expectUserAndPhone(in: stage)
+        try await expectNothing(ofApp: "bank", in: stage)
+    }
+
+    private static func expectReportAndGroup(in stage: RunningInsight) async throws {
         let report = try await stage.answer(.report, id: "s-2")
-        #expect(report["accepted"] as? Int == 1 && report["opened"] as? Int == 1)
+        #expect(report.int("accepted") == 1 && report.int("opened") == 1)
         #expect(report["rejectedBy"] as? [String: Int] == ["Unregistered": 1])
-        #expect(report["toGo"] as? Int == 1 && report["partial"] == nil)
+        #expect(report.int("toGo") == 1 && report["partial"] == nil)
 
         let group = try await stage.answer(.group, id: "match")
-        #expect(group["running"] as? Int == 1 && group["onNewest"] as? Int == 1)
+        #expect(group.int("running") == 1 && group.int("onNewest") == 1)
         #expect((group["newest"] as? [String: Any])?["version"] as? Int64 == version)
-        #expect(
-            (group["versions"] as? [[String: Any]])?.compactMap { $0["sendId"] as? String } == ["s-2", "s-1"])
-        let live = try await stage.answer(.groups)
-        #expect((live["items"] as? [[String: Any]])?.count == 1)
+        #expect(group.objects("versions").map { $0.string("sendId") } == ["s-2", "s-1"])
+        #expect(try await stage.answer(.groups).objects("items").count == 1)
+    }
 
+    private static func expectUserAndPhone(in stage: RunningInsight) async throws {
         let user = try await stage.answer(.user, id: "ann")
         let reason = try #require(user["why"] as? [String: Any])
-        #expect(reason["code"] as? String == "shows_newest", "\(reason)")
-        let phones = try #require(user["installations"] as? [[String: Any]])
-        #expect(phones.count == 1 && phones[0]["installationId"] as? String == "phone-1")
-        #expect((user["events"] as? [[String: Any]])?.count == 1)
-        let phone = try await stage.answer(.installation, id: "phone-1")
-        #expect((phone["pushes"] as? [[String: Any]])?.count == 1)
+        #expect(reason.string("code") == "shows_newest", "\(reason)")
+        #expect(user.objects("installations").map { $0.string("installationId") } == ["phone-1"])
+        #expect(user.objects("events").count == 1)
+        #expect(try await stage.answer(.installation, id: "phone-1").objects("pushes").count == 1)
 
-        let users = try #require(try await stage.answer(.users)["items"] as? [[String: Any]])
-        #expect(users.count == 1 && users[0]["userId"] as? String == "ann")
-        #expect(users[0]["installations"] as? Int == 1 && users[0]["heardAt"] as? Int64 == now)
-        let listed = try #require(try await stage.answer(.installations)["items"] as? [[String: Any]])
-        #expect(listed.count == 1 && listed[0]["installationId"] as? String == "phone-1")
-        #expect(listed[0]["runningActivities"] as? Int == 1 && listed[0]["userId"] as? String == "ann")
+        let users = try await stage.answer(.users).objects("items")
+        try #require(users.count == 1)
+        #expect(users[0].string("userId") == "ann" && users[0].int("installations") == 1)
+        #expect(users[0]["heardAt"] as? Int64 == now)
+        let phones = try await stage.answer(.installations).objects("items")
+        try #require(phones.count == 1)
+        #expect(phones[0].string("installationId") == "phone-1" && phones[0].string("userId") == "ann")
+        #expect(phones[0].int("runningActivities") == 1)
         let range = ["from": "\(now)", "to": "\(now + 86_400_000)", "user": "ann"]
         #expect(try await stage.answer(.eventCounts, range)["totals"] as? [String: Int] == ["tap": 1])
+    }
+
+    /// Checks that another app knows nothing of the group, the user and the phone.
+    private static func expectNothing(ofApp app: String, in stage: RunningInsight) async throws {
         for kind in [InsightQuery.Kind.users, .installations] {
-            let foreign = try await stage.answer(kind, app: "bank")
+            let foreign = try await stage.answer(kind, app: app)
             #expect((foreign["items"] as? [Any])?.isEmpty == true, "\(kind)")
         }
-
-        // Another app knows nothing of them.
         for (kind, id) in [(InsightQuery.Kind.group, "match"), (.user, "ann"), (.installation, "phone-1")] {
-            let foreign = try await stage.answer(kind, id: id, app: "bank")
-            #expect((foreign["error"] as? [String: Any])?["code"] as? String == "unknown", "\(kind)")
+            let foreign = try await stage.answer(kind, id: id, app: app)
+            #expect((foreign["error"] as? [String: Any])?.string("code") == "unknown", "\(kind)")
         }
-        #expect(try await stage.answer(.report, id: "s-2", app: "bank")["accepted"] as? Int == 0)
+        #expect(try await stage.answer(.report, id: "s-2", app: app).int("accepted") == 0)
     }
 
     @Test func `the calls of a webhook endpoint are listed from all processes`() async throws {
@@ -394,4 +402,12 @@ import Topics
         writer.write(key: erasure.key, value: erasure.encoded())
         #expect(writer.finish())
     }
+}
+
+/// The fields of an answer.
+extension [String: Any] {
+    fileprivate func int(_ name: String) -> Int? { self[name] as? Int }
+    fileprivate func string(_ name: String) -> String? { self[name] as? String }
+    /// Returns the objects of a list, or none if the list is missing.
+    fileprivate func objects(_ name: String) -> [[String: Any]] { self[name] as? [[String: Any]] ?? [] }
 }

@@ -115,7 +115,7 @@ struct DamagedRowTests {
         }
         func listedKey() throws -> [UInt8]? {
             try rows.value(
-                of: GroupRowMapping.timePrefix(app: "shop") + RowKey.newestFirst(time: 7)
+                of: GroupRowMapping.indexPrefix(app: "shop") + RowKey.newestFirst(time: 7)
                     + RowKey.joining("match", ""), in: .index)
         }
         #expect(try apply(row.encoded()) == .entered)

@@ -65,7 +65,7 @@ struct FailureListTests {
                 of: result.failures, cuts: result.cuts, limit: limit)
             found += page.map(\.value.addressee.installation)
             guard let next else { break }
-            #expect(next != query.after, "each page goes on")
+            try #require(next != query.after, "each page goes on")
             query.after = next
         }
         let expected = (0..<Self.receiptCount).filter { $0 % 2 == 0 }.flatMap { ["p\($0).1", "p\($0).2"] }

@@ -35,6 +35,7 @@ struct QueryLimitTests {
             found += page.map(\.value.eventTime)
             pages += 1
             guard let next else { break }
+            try #require(next != query.after, "each page goes on")
             query.after = next
         }
         let expected = (0..<3000).filter { $0 % 3 == 1 }.map { FilledLane.start + Int64($0) * 1000 }
@@ -58,6 +59,7 @@ struct QueryLimitTests {
             counts += result.eventCounts
             pages += 1
             guard let hour = result.cutHour else { break }
+            try #require(hour * EventCounts.hourMilliseconds > query.from, "each page goes on")
             query.from = hour * EventCounts.hourMilliseconds
         }
         #expect(counts.count == 600 && Set(counts.compactMap(\.key.group)).count == 600 && pages > 10)

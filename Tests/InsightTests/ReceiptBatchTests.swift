@@ -123,10 +123,37 @@ struct ReceiptBatchTests {
         #expect(two.systems[.accepted]?.count(on: 17) == 4 && two.finishedCount == 8)
     }
 
+    @Test func `counts that no send has are damaged data, and equal entries are added`() throws {
+        var receipt = RandomDay(seed: 1).receipt
+        var line = LineSet()
+        line.append(0)
+        receipt.parts = [.init(.expired, lines: line)]
+        var batch = ReceiptBatch()
+        try batch.count(receipt, systems: [17], storedIn: MemoryRows())
+        let tally = try #require(batch.tallies.values.first)
+        let text = String(decoding: tally.encoded(), as: UTF8.self)
+        func decode(replacing part: String, with other: String) throws -> SendTally {
+            try #require(text.contains(part))
+            return try SendTally.decode(Array(text.replacing(part, with: other).utf8), with: JSONReader())
+        }
+        let outcome = #"{"outcome":"expired","count":1}"#
+        #expect(try decode(replacing: outcome, with: "\(outcome),\(outcome)").count(of: .expired) == 2)
+        #expect(
+            try decode(replacing: "[17,1]", with: "[17,1,17,1]").systems[.expired]?.count(on: 17) == 2)
+        // The sum of two such counts would overflow.
+        let greatest = String(Int.max)
+        #expect(throws: RecordDecodingError.self) {
+            try decode(replacing: outcome, with: outcome.replacing("1", with: greatest))
+        }
+        #expect(throws: RecordDecodingError.self) {
+            try decode(replacing: "[17,1]", with: "[17,\(greatest),17,\(greatest)]")
+        }
+    }
+
     @Test func `systems beyond the limit count as unknown`() {
         var counts = SystemCounts()
         for system in (1...200 as ClosedRange<UInt8>).reversed() { counts.add(2, on: system) }
-        #expect(counts.counts.count == 33 && counts.count == 400)
+        #expect(counts.counts.count == 33 && counts.total == 400)
         #expect(counts.counts.map(\.system) == counts.counts.map(\.system).sorted())
         #expect(counts.count(on: 200) == 2 && counts.count(on: 0) == 336)
     }

@@ -211,11 +211,14 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
+    /// Otherwise the library refuses the settings.
     @Test func `a transaction of a short limit has a shorter limit for answers`() throws {
         let cluster = try makeCluster(brokers: 1)
-        _ = try TransactionalProducer(
+        let producer = try TransactionalProducer(
             settings: KafkaSettings(cluster), transactionalID: "short", timeoutMilliseconds: 2000,
-            name: "test",
-            log: .silent, metrics: Metrics())
+            name: "test", log: .silent, metrics: Metrics())
+        let answerMilliseconds = KafkaLibraryTestFunctions.property(
+            named: "socket.timeout.ms", of: producer.client.pointer)
+        #expect(try #require(Int(answerMilliseconds)) < 2000)
     }
 }

@@ -77,9 +77,11 @@ import Testing
                     producer.put(
                         key: "k", value: nil, to: topic, partition: index % 4, collecting: &deliveries)
                         == .queued)
-                while deliveries.isEmpty {
-                    _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 100)
-                }
+                try #require(
+                    try eventually {
+                        _ = producer.collectDeliveries(into: &deliveries, waitMilliseconds: 100)
+                        return !deliveries.isEmpty
+                    })
                 deliveries = []
                 // After four records the leaders are known and connected.
                 if index >= 4 { milliseconds.append(Instant.now().milliseconds(since: startedAt)) }

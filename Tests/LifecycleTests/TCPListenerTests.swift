@@ -4,7 +4,7 @@ import Testing
 @testable import Lifecycle
 
 /// A listener when the process has no free descriptors.
-@Suite struct ListenerTests {
+@Suite struct TCPListenerTests {
     @Test func `without descriptors the listener rejects peers, and with new ones it serves again`() async {
         await #expect(processExitsWith: .success) {
             try serveWithoutDescriptors()

@@ -181,118 +181,15 @@ struct LaneChangesTests {
         try lane.close()
     }
 
-    /// Random records, commits, deaths and offsets to resume from. The group commits the ends of the lane's commits.
     @Test func `exactly the rows that are new since the committed offset are reported`() throws {
         for seed in 1...UInt64(trialCount(base: 25)) {
-            var maker = RowMaker(random: SeededGenerator(seed: seed &* 77))
             let directory = try TemporaryDirectory()
-            var lane = try openLane(directory.path)
-            var records: [(key: RegistryKey, row: TokenRow?)] = []
-            /// The rows of the applied records.
-            var model = RegistryModel()
-            var (appliedCount, committedCount) = (0, 0)
-            /// The ends of the lane's commits, with the keys of the changes that each has reported.
-            var commits: [(end: Int, keys: Set<RegistryKey>)] = [(0, [])]
-            lane.changesReportedFrom = 0
+            let history = try ChangesHistory(seed: seed, directory: directory.path)
             for _ in 0..<40 {
-                for _ in 0..<maker.random.number(below: 8) {
-                    records.append((maker.key(), maker.random.number(below: 4) == 0 ? nil : maker.row()))
-                }
-                // Sometimes another process continues. It starts at the last committed offset.
-                var next = appliedCount
-                if maker.random.number(below: 2) == 0 {
-                    let ends = commits.map(\.end).filter { $0 >= committedCount }
-                    committedCount = ends[maker.random.number(below: ends.count)]
-                    lane.noteCommit(below: Int64(committedCount))
-                }
-                if maker.random.number(below: 4) == 0 {
-                    try lane.close()
-                    lane = try openLane(directory.path)
-                    lane.changesReportedFrom = Int64(committedCount)
-                    next = Int(lane.resumeOffset ?? 0)
-                }
-                let keysToRepeat = commits.filter { $0.end > committedCount }.reduce(into: Set()) {
-                    $0.formUnion($1.keys)
-                }
-                let previousModel = model
-                var (repeatedKeys, newKeys) = (Set<RegistryKey>(), Set<RegistryKey>())
-                for offset in next..<records.count {
-                    let (key, row) = records[offset]
-                    try lane.apply(row?.encoded(), to: key, offset: Int64(offset))
-                    if offset >= appliedCount {
-                        model.tokens[key] = row
-                        newKeys.insert(key)
-                    } else if offset >= committedCount {
-                        repeatedKeys.insert(key)
-                    }
-                }
-                appliedCount = records.count
-                var changes = LaneChanges()
-                try lane.commit(
-                    AppliedProgress(offset: Int64(appliedCount), completeUntil: .now()),
-                    reportingChangesInto: &changes)
-                var reported: [String: Set<String>] = [:]
-                for index in 0..<changes.count {
-                    let row = FoundRow(changes.row(at: index))
-                    reported[name(of: row, app: changes.app(at: index)), default: []].insert(
-                        changes.kinds(at: index).words)
-                }
-                var expected: [String: Set<String>] = [:]
-                var changedKeys: Set<RegistryKey> = []
-                for (key, row) in model.tokens {
-                    var words = ""
-                    let hasRisen = previousModel.isShadowed(key) && !model.isShadowed(key)
-                    if newKeys.contains(key) || hasRisen {
-                        let old = previousModel.tokens[key].map { (previousModel, $0) }
-                        words = changeKinds(of: row, key: key, in: model, since: old).words
-                    }
-                    if !words.isEmpty {
-                        changedKeys.insert(key)
-                    } else if repeatedKeys.contains(key), keysToRepeat.contains(key) {
-                        words = changeKinds(of: row, key: key, in: model, since: nil).words
-                    }
-                    if !words.isEmpty {
-                        expected[name(of: FoundRow(row, of: key), app: key.app), default: []].insert(words)
-                    }
-                }
-                commits.append((appliedCount, changedKeys))
+                let (reported, expected) = try history.step()
                 #expect(reported == expected, "seed \(seed)")
             }
-            try lane.close()
+            try history.lane.close()
         }
-    }
-
-    private func name(of row: FoundRow, app: String) -> String {
-        "\(app)/\(row.recipient)/\(row.installation)/\(row.entry)"
-    }
-
-    /// Returns the kinds of change that a commit must report for a row, compared with its previous state.
-    private func changeKinds(
-        of row: TokenRow, key: RegistryKey, in model: RegistryModel,
-        since old: (model: RegistryModel, row: TokenRow)?
-    ) -> LaneChanges.ChangeKinds {
-        func isServed(_ row: TokenRow, _ model: RegistryModel) -> Bool {
-            row.dismissedAt == nil && row.activitiesEnabled != false && row.movedTo == nil
-                && !model.isShadowed(key)
-        }
-        var kinds: LaneChanges.ChangeKinds = []
-        let hadToken =
-            old.map {
-                isServed($0.row, $0.model) && $0.row.tokenHash == row.tokenHash
-                    && $0.row.expiresAt ?? .max > row.registeredAt
-            } ?? false
-        if isServed(row, model), !hadToken { kinds.insert(.token) }
-        if key.isUpdate, row.group != nil, !row.group.isExactlyEqual(to: old?.row.group) {
-            kinds.insert(.group)
-        }
-        if row.dismissedAt != nil, old?.row.dismissedAt == nil { kinds.insert(.dismissal) }
-        return kinds
-    }
-}
-
-extension LaneChanges.ChangeKinds {
-    fileprivate var words: String {
-        [(LaneChanges.ChangeKinds.token, "token"), (.group, "group"), (.dismissal, "dismissal")]
-            .filter { contains($0.0) }.map(\.1).joined(separator: " ")
     }
 }

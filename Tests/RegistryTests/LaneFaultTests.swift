@@ -160,7 +160,8 @@ struct LaneFaultTests {
         try lane.markForRebuild(because: "a row is corrupt")
         lane = try openLane(directory.path)
         guard case .discarded(.markedUnusable) = lane.openingState else {
-            return #expect(Bool(false), "\(lane.openingState)")
+            Issue.record("\(lane.openingState)")
+            return
         }
         try history.applyRemaining(to: lane)
         try history.expectExactRows(in: lane, "rebuilt")

@@ -82,15 +82,21 @@ struct LanePageTests {
         }
         try restore.finish(AppliedProgress(offset: Int64(count), completeUntil: .now()))
         var offset = Int64(count)
+        /// Returns a change of a user's token. Only the tokens of every fifth user stay in the group.
         func change(_ number: Int) -> (key: RegistryKey, value: [UInt8]?) {
             var newer = token(number, group: "g", registeredAt: start + offset)
             switch number % 5 {
+            // The token is reported again.
             case 0: return (key(number), newer.encoded())
+            // The token goes.
             case 1: return (key(number), nil)
+            // It moves to another group.
             case 2:
                 newer.group = "other"
                 return (key(number), newer.encoded())
+            // It moves to another user.
             case 3: return (key(2 * count + number), newer.encoded())
+            // A new user comes.
             default: return (key(count + number), token(2 * count + number, group: "g").encoded())
             }
         }
@@ -113,7 +119,7 @@ struct LanePageTests {
             try lane.commit(offset)
             pages += 1
             guard pages % 100 == 5 else { continue }
-            // The next page may come from another process.
+            // The next page may come from another process, which reads the last record again.
             try lane.close()
             lane = try openLane(directory.path, mapBytesAtStart: 64 << 20)
             #expect(lane.resumeOffset == offset - 1)
@@ -187,17 +193,22 @@ struct LanePageTests {
     @Test func `a foreign cursor is rejected, whatever its bytes`() throws {
         var random = SeededGenerator(seed: 9)
         var (taken, refused) = (0, 0)
-        func cursor(activity: Int = 0) -> PageCursor {
+        func tableCursor() -> PageCursor {
             let places = [random.bytes(count: 0...300), random.bytes(count: 1...300)].sorted {
                 $0.lexicographicallyPrecedes($1)
             }
             let isWrapped = random.number(below: 2) == 1 && places[0] != places[1]
             return PageCursor(
-                origin: places[isWrapped ? 1 : 0], next: places[isWrapped ? 0 : 1], isWrapped: isWrapped,
-                activityIndex: activity)
+                .table(
+                    origin: places[isWrapped ? 1 : 0], next: places[isWrapped ? 0 : 1], isWrapped: isWrapped))
+        }
+        func activityCursor() -> PageCursor {
+            PageCursor(
+                .activity(
+                    index: random.number(below: Audience.namesMax), next: random.bytes(count: 0...300)))
         }
         for _ in 0..<trialCount(base: 2000) {
-            let cursor = cursor(activity: random.number(below: Audience.namesMax))
+            let cursor = random.number(below: 2) == 0 ? tableCursor() : activityCursor()
             let bytes = cursor.bytes
             #expect(PageCursor(bytes: bytes) == cursor)
             // Each of these cases is tested every time.
@@ -206,7 +217,7 @@ struct LanePageTests {
             #expect(PageCursor(bytes: other) == nil, "of another version")
             other = bytes
             other[1] = 2 + UInt8(random.number(below: 254))
-            #expect(PageCursor(bytes: other) == nil, "neither wrapped nor unwrapped")
+            #expect(PageCursor(bytes: other) == nil, "an unknown flag")
             let heads = bytes.count - cursor.origin.count - cursor.next.count
             #expect(
                 PageCursor(bytes: Array(bytes.prefix(random.number(below: heads)))) == nil,
@@ -237,7 +248,7 @@ struct LanePageTests {
         try fill(lane, numbers: 0..<20)
         // A position that no row ever had is as good as any other.
         for _ in 0..<trialCount(base: 200) {
-            let rows = try lane.all(selection, from: cursor()).map(\.recipient)
+            let rows = try lane.all(selection, from: tableCursor()).map(\.recipient)
             #expect(Set(rows).count == rows.count)
         }
         try lane.close()

@@ -9,7 +9,8 @@ import Testing
 import Topics
 
 /// Resend, which sends the failed jobs of a send again: each at most once, also after killed calls and beside redrive, and
-/// only if it still matters. The tests write sheets of jobs with the receipts of their outcomes.
+/// only if it still matters. The tests write sheets of jobs with the receipts of their outcomes. Jobs that are sent again
+/// are written to `jobs.later.5s`, as those of a send whose name has the run: `s1.r1`.
 @Suite(.timeLimit(.minutes(3))) struct ResendTests {
     let stand: ReplayStand
 
@@ -42,6 +43,11 @@ import Topics
         try stand.write(progress.encoded(), to: .progress, lane: Int32(stand.partition(of: key)), key: key)
     }
 
+    /// Resends the failed jobs, and ignores the reports of progress.
+    private func resend(run: String = "r1") throws -> Resend.Tally {
+        try stand.resend(run: run).execute { _, _ in }
+    }
+
     private func lines(_ numbers: Int...) -> LineSet {
         var set = LineSet()
         for number in numbers { set.append(number) }
@@ -54,13 +60,16 @@ import Topics
             stand.head(), to: 0..<6,
             outcomes: [
                 Receipt.Part(.accepted, lines: lines(0, 1)),
+                // A dead token, which is never pushed again.
                 Receipt.Part(.rejected, lines: lines(2), status: 410, reason: "Unregistered"),
+                // The two failed jobs.
                 Receipt.Part(.rejected, lines: lines(3, 5), status: 500, reason: "InternalServerError"),
                 Receipt.Part(.superseded, lines: lines(4)),
             ])
         // A late receipt of a killed process, for a job that already has its outcome.
         try writeReceipt(
             of: stand.head(), at: position, parts: [Receipt.Part(.rejected, lines: lines(0), status: 500)])
+        // A receipt of another send, which resend ignores.
         try writeReceipt(
             of: stand.head(send: "s2"), at: position,
             parts: [Receipt.Part(.rejected, lines: lines(1), status: 500)])
@@ -69,7 +78,7 @@ import Topics
         #expect(preview.jobs == 2 && preview.deadTokens == 1 && preview.sheets == 1, "\(preview)")
         #expect(try stand.records(of: .jobsLater5s).isEmpty, "a preview writes nothing")
 
-        #expect(try stand.resend().execute { _, _ in }.jobs == 2)
+        #expect(try resend().jobs == 2)
         let records = try stand.records(of: .jobsLater5s)
         let record = try #require(records.first)
         #expect(records.count == 1 && record.partition == 0 && record.value == ReplayStand.body)
@@ -81,7 +90,7 @@ import Topics
         let installations = jobLines.map { $0.split(separator: "\t")[1] }
         #expect(installations == ["i3", "i5"])
 
-        let secondCall = try stand.resend(run: "r2").execute { _, _ in }
+        let secondCall = try resend(run: "r2")
         #expect(secondCall.jobs == 0 && secondCall.sentBefore == 2, "\(secondCall)")
         #expect(try stand.records(of: .jobsLater5s).count == 1)
     }
@@ -102,7 +111,7 @@ import Topics
     @Test func `starts with an unknown outcome are counted also if their sheet has expired`() throws {
         try writeAccepted()
         let head = stand.head(.start)
-        // The topic ends before this sheet, so it has deleted the sheet.
+        // The topic has no record at this offset, as after the deletion of an expired sheet.
         try writeReceipt(
             of: head, at: JobPosition(topic: "jobs", partition: 0, offset: 900),
             parts: [
@@ -131,10 +140,10 @@ import Topics
         }
         try writeMark(.begun, of: "dead")
         #expect(try stand.resend().preview().sentBefore == 1)
-        // The next redrive gives up the killed one, and is killed too before it begins.
+        // The next redrive gives up the killed one (`left`), and is killed too before it begins.
         try writeMark(.left, of: "dead")
         #expect(try stand.resend().preview().jobs == 1)
-        // A late mark about the first call does not concern the next one.
+        // Another call gives up the first one once more. That does not concern the next one.
         try writeMark(.begun, of: "next")
         try writeMark(.left, of: "dead")
         #expect(try stand.resend().preview().sentBefore == 1)
@@ -150,6 +159,7 @@ import Topics
             positions.append(try writeSheet(stand.head(.start), to: phone..<phone + 1, outcomes: parts))
         }
         for (phone, position) in positions.enumerated() {
+            // It names the same sheet as the receipt, so that redrive and resend find the same job.
             let origin = SheetOrigin(
                 topic: "jobs", partition: 0, offset: position.offset, lines: LineSet(all: 1), attempt: 4,
                 dueAt: 0)
@@ -163,7 +173,7 @@ import Topics
         // Redrive sends the first job, and resend the second one.
         let firstLetter = stand.filter { $0.ids = [DeadLetterID(partition: 0, offset: 0)] }
         #expect(try stand.redriveAll(firstLetter).letters == 1)
-        let resent = try stand.resend(run: "r2").execute { _, _ in }
+        let resent = try resend(run: "r2")
         #expect(resent.jobs == 1 && resent.sentBefore == 1, "\(resent)")
         let remaining = try stand.redriveAll(run: "r3")
         #expect(remaining.letters == 0 && remaining.skipped == [.resent: 1], "\(remaining)")
@@ -182,15 +192,16 @@ import Topics
                 DeadLetterMark.SheetLines(position: $0, lines: LineSet(all: 1))
             })
         try stand.writeMark(begun, lane: 0)
+        // The killed call has sent one of the two jobs.
         try stand.write(
             ReplayStand.body, to: .jobsLater5s, lane: 0,
             headers: stand.sheetHeaders(stand.head(), to: 0..<1) + [
-                ("flotilla-redriven", Array("jobs/0/\(sentPosition.offset)".utf8))
+                (DeadLetterRecord.redrivenHeader.description, Array("jobs/0/\(sentPosition.offset)".utf8))
             ])
         #expect(try stand.resend(busyMilliseconds: 60_000).preview().skipped == [.busy: 2])
-        let tally = try stand.resend().execute { _, _ in }
+        let tally = try resend()
         #expect(tally.jobs == 1 && tally.sentBefore == 1, "\(tally)")
-        #expect(try stand.resend(run: "r2").execute { _, _ in }.sentBefore == 2)
+        #expect(try resend(run: "r2").sentBefore == 2)
         #expect(try stand.records(of: .jobsLater5s).count == 2)
     }
 
@@ -198,17 +209,17 @@ import Topics
         try writeAccepted()
         let parts = [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)]
         _ = try writeSheet(stand.head(deadlineIn: 1), to: 0..<1, outcomes: parts)
-        _ = try writeSheet(stand.head(version: 5, group: "newer"), to: 1..<2, lane: 1, outcomes: parts)
+        _ = try writeSheet(stand.head(version: 5, group: "replaced"), to: 1..<2, lane: 1, outcomes: parts)
         var row = LaneScope()
         row.newestState = ScopeState(
             send: "s9", version: 6, content: PushContent(.update), priority: .immediate,
             deadline: stand.now / 1000, expiration: stand.now / 1000, acceptedAt: stand.now)
-        try stand.write(row.encoded(), to: .starts, lane: 1, key: RecordKey.join("shop", "newer"))
-        let tally = try stand.resend().execute { _, _ in }
+        try stand.write(row.encoded(), to: .starts, lane: 1, key: RecordKey.join("shop", "replaced"))
+        let tally = try resend()
         #expect(tally.jobs == 0 && tally.skipped == [.expired: 1, .newer: 1], "\(tally)")
     }
 
-    @Test func `a send of another app is not found`() throws {
+    @Test func `an unknown send, and a send of another app, are not found`() throws {
         try writeAccepted()
         #expect(throws: ReplayFailure.self) { try stand.resend(app: "bank").preview() }
         #expect(throws: ReplayFailure.self) { try stand.resend("s2").preview() }

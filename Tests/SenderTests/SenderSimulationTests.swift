@@ -14,8 +14,10 @@ import Testing
             let seed = testSeed ?? seeds.next()
             let history = SenderHistory(
                 seed: seed, kind: kind, mayDie: mayDie, usesRealPools: usesRealPools)
-            #expect(history.faults.isEmpty, "TEST_SEED=\(seed): \(history.faults.joined(separator: "; "))")
-            if !history.faults.isEmpty || testSeed != nil { return }
+            #expect(
+                history.violations.isEmpty, "TEST_SEED=\(seed): \(history.violations.joined(separator: "; "))"
+            )
+            if !history.violations.isEmpty || testSeed != nil { return }
         }
     }
 

@@ -35,7 +35,7 @@ import Testing
 
     /// Delivers a sheet with one phone for each of the apps, from offset 0 on.
     ///
-    /// - Parameter isFirst: Whether these are the first sheets of the test. Before their pushes the plan must commit
+    /// - Parameter isFirst: Whether these are the first sheets of the  Before their pushes the plan must commit
     ///   metadata.
     private mutating func arrive(_ apps: String..., topic: JobTopic = .normal, isFirst: Bool = true) throws {
         for (offset, app) in apps.enumerated() {
@@ -95,105 +95,96 @@ import Testing
         }
     }
 
-    @Test func `an app without answers makes room for sheets behind it`() throws {
-        var test = self
-        try test.arrive("silent", "silent", "silent", "silent", "shop", "shop")
-        test.run(milliseconds: 1_500)
-        #expect(test.pushedApps.isEmpty)
-        #expect(test.movedSheets.isEmpty, "APNs has no time to answer")
-        test.run(milliseconds: 3_000)
-        #expect(test.pushedApps == ["shop", "shop"])
-        #expect(test.movedSheets.count == 4)
-        #expect(test.movedSheets.allSatisfy { $0.app == "silent" && $0.tier == .seconds5 })
+    @Test mutating func `an app without answers makes room for sheets behind it`() throws {
+        try arrive("silent", "silent", "silent", "silent", "shop", "shop")
+        run(milliseconds: 1_500)
+        #expect(pushedApps.isEmpty)
+        #expect(movedSheets.isEmpty, "APNs has no time to answer")
+        run(milliseconds: 3_000)
+        #expect(pushedApps == ["shop", "shop"])
+        #expect(movedSheets.count == 4)
+        #expect(movedSheets.allSatisfy { $0.app == "silent" && $0.tier == .seconds5 })
         #expect(
-            test.movedSheets.allSatisfy {
+            movedSheets.allSatisfy {
                 $0.origin.countedPushes == 0 && $0.origin.reason == "apns_silent"
             })
     }
 
-    @Test func `an app without answers keeps its place if nothing waits behind it`() throws {
-        var test = self
-        try test.arrive("silent", "silent", "shop")
-        test.run(milliseconds: 60_000)
-        #expect(test.pushedApps == ["shop"])
-        #expect(test.movedSheets.isEmpty)
+    @Test mutating func `an app without answers keeps its place if nothing waits behind it`() throws {
+        try arrive("silent", "silent", "shop")
+        run(milliseconds: 60_000)
+        #expect(pushedApps == ["shop"])
+        #expect(movedSheets.isEmpty)
     }
 
-    @Test func `an app that is alone makes no room`() throws {
-        var test = self
-        test.plan.hasSeveralApps = false
-        try test.arrive("silent", "silent", "silent", "silent", "silent")
-        test.run(milliseconds: 60_000)
-        #expect(test.movedSheets.isEmpty)
+    @Test mutating func `an app that is alone makes no room`() throws {
+        plan.hasSeveralApps = false
+        try arrive("silent", "silent", "silent", "silent", "silent")
+        run(milliseconds: 60_000)
+        #expect(movedSheets.isEmpty)
     }
 
     @Test(arguments: [(0, LaterTier.seconds5), (40_000, .minutes2)])
-    func `after a very long silence a sheet from a tier moves to the longer one`(
+    mutating func `after a very long silence a sheet from a tier moves to the longer one`(
         silenceMilliseconds: Int, tier: LaterTier
     ) throws {
-        var test = self
         // The only app keeps its place, and its silence grows.
-        try test.arrive("silent", topic: .urgent)
-        test.run(milliseconds: silenceMilliseconds)
-        try test.arrive("silent", "silent", "silent", "silent", "shop", topic: .later5s, isFirst: false)
-        test.run(milliseconds: 5_000)
-        #expect(test.pushedApps == ["shop"])
-        #expect(test.movedSheets.count == 4)
-        #expect(test.movedSheets.allSatisfy { $0.tier == tier })
+        try arrive("silent", topic: .urgent)
+        run(milliseconds: silenceMilliseconds)
+        try arrive("silent", "silent", "silent", "silent", "shop", topic: .later5s, isFirst: false)
+        run(milliseconds: 5_000)
+        #expect(pushedApps == ["shop"])
+        #expect(movedSheets.count == 4)
+        #expect(movedSheets.allSatisfy { $0.tier == tier })
     }
 
-    @Test func `while APNs answers no app, all keep their place`() throws {
-        var test = self
-        try test.arrive("silent", "silent", "silent2", "silent2", "silent", "silent2")
-        test.run(milliseconds: 18_000)
-        #expect(test.movedSheets.isEmpty)
-        test.run(milliseconds: 4_000)
-        #expect(test.movedSheets.count == 4 && test.movedSheets.allSatisfy { $0.tier == .seconds5 })
+    @Test mutating func `while APNs answers no app, all keep their place`() throws {
+        try arrive("silent", "silent", "silent2", "silent2", "silent", "silent2")
+        run(milliseconds: 18_000)
+        #expect(movedSheets.isEmpty)
+        run(milliseconds: 4_000)
+        #expect(movedSheets.count == 4 && movedSheets.allSatisfy { $0.tier == .seconds5 })
     }
 
-    @Test func `when APNs answers again, each app has two seconds more`() throws {
-        var test = self
-        try test.arrive("silent", "silent2", "silent", "silent", "silent", "silent")
-        test.run(milliseconds: 10_000, silentCapacity: 0)
-        test.answeringApp = "silent2"
-        test.run(milliseconds: 1_500)
-        #expect(test.pushedApps == ["silent2"] && test.movedSheets.isEmpty)
-        test.run(milliseconds: 1_500)
-        #expect(test.pushedApps == ["silent2"] && test.movedSheets.count == 3)
+    @Test mutating func `when APNs answers again, each app has two seconds more`() throws {
+        try arrive("silent", "silent2", "silent", "silent", "silent", "silent")
+        run(milliseconds: 10_000, silentCapacity: 0)
+        answeringApp = "silent2"
+        run(milliseconds: 1_500)
+        #expect(pushedApps == ["silent2"] && movedSheets.isEmpty)
+        run(milliseconds: 1_500)
+        #expect(pushedApps == ["silent2"] && movedSheets.count == 3)
     }
 
-    @Test func `silence begins when a connection exists`() throws {
-        var test = self
-        test.isConnecting = true
-        try test.arrive("silent", "silent", "silent", "silent", "shop")
-        test.run(milliseconds: 10_000)
-        #expect(test.movedSheets.isEmpty)
-        test.isConnecting = false
-        test.run(milliseconds: 1_500)
-        #expect(test.movedSheets.isEmpty)
-        test.run(milliseconds: 1_500)
-        #expect(test.pushedApps == ["shop"] && test.movedSheets.count == 4)
+    @Test mutating func `silence begins when a connection exists`() throws {
+        isConnecting = true
+        try arrive("silent", "silent", "silent", "silent", "shop")
+        run(milliseconds: 10_000)
+        #expect(movedSheets.isEmpty)
+        isConnecting = false
+        run(milliseconds: 1_500)
+        #expect(movedSheets.isEmpty)
+        run(milliseconds: 1_500)
+        #expect(pushedApps == ["shop"] && movedSheets.count == 4)
     }
 
-    @Test func `an app that never gets a connection makes room eventually`() throws {
-        var test = self
-        test.isConnecting = true
-        try test.arrive("silent", "silent", "silent", "silent", "shop")
-        test.run(milliseconds: 30_000)
-        #expect(test.pushedApps == ["shop"] && test.movedSheets.count == 4)
+    @Test mutating func `an app that never gets a connection makes room eventually`() throws {
+        isConnecting = true
+        try arrive("silent", "silent", "silent", "silent", "shop")
+        run(milliseconds: 30_000)
+        #expect(pushedApps == ["shop"] && movedSheets.count == 4)
     }
 
-    @Test func `a push without an answer moves to a tier when its time is over`() throws {
-        var test = self
-        try test.arrive("silent", "silent", "silent", "silent", "shop")
-        test.run(milliseconds: 100, silentCapacity: 1)
-        #expect(test.pushedApps == ["silent"])
-        test.run(milliseconds: 3_000)
-        #expect(test.movedSheets.count == 3)
-        #expect(test.pushedApps == ["silent"], "the first holds up the window while it is in flight")
-        test.plan.ended(0, as: PushAnswer(.unknown(.connectionLost)), at: test.time)
-        test.run(milliseconds: 500)
-        #expect(test.movedSheets.count == 4 && test.movedSheets.last?.origin.countedPushes == 1)
-        #expect(test.pushedApps == ["silent", "shop"])
+    @Test mutating func `a push without an answer moves to a tier when its time is over`() throws {
+        try arrive("silent", "silent", "silent", "silent", "shop")
+        run(milliseconds: 100, silentCapacity: 1)
+        #expect(pushedApps == ["silent"])
+        run(milliseconds: 3_000)
+        #expect(movedSheets.count == 3)
+        #expect(pushedApps == ["silent"], "the first holds up the window while it is in flight")
+        plan.ended(0, as: PushAnswer(.unknown(.connectionLost)), at: time)
+        run(milliseconds: 500)
+        #expect(movedSheets.count == 4 && movedSheets.last?.origin.countedPushes == 1)
+        #expect(pushedApps == ["silent", "shop"])
     }
 }

@@ -308,16 +308,16 @@ private func makeHeldSend() -> Send {
 {
     var groups = SubscribedGroups()
     #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
-    let ends = [0, 1, 100].map {
+    let times = [0, 1, 100].map {
         SubscribedGroups.membersUntil(subscribedAt: 1_763_600_000_000 + $0 * 3_600_000)
     }
-    for end in ends + ends { groups.add(groupWithMembersUntil: end) }
-    groups.remove(groupWithMembersUntil: ends[0])
+    for time in times + times { groups.add(groupWithMembersUntil: time) }
+    groups.remove(groupWithMembersUntil: times[0])
     groups.noteUnstoredSubscription(at: 1_763_600_000_000)
     #expect(try SubscribedGroups.decode(groups.encoded(), with: reader) == groups)
-    #expect(groups.count == 5 && groups.end == ends[2])
-    groups.removeEnded(at: ends[0])
-    #expect(groups.count == 4)
+    #expect(groups.end == times[2])
+    #expect(groups.countAfterRemovingForgotten(at: times[0] - 1) == 5)
+    #expect(groups.countAfterRemovingForgotten(at: times[0]) == 4)
     let key = SubscribedGroups.key(app: "shop")
     #expect(String(decoding: key, as: UTF8.self) == "shop/")
     #expect(key.withUnsafeBytes { SubscribedGroups.isKey($0) })

@@ -251,7 +251,8 @@ struct HiddenDamageTests {
         }
         try replaceFile(with: bytes, mark: mark)
         guard case .discarded(.damaged) = try open().openingState else {
-            return #expect(Bool(false), "the missing tables were not detected")
+            Issue.record("the missing tables were not detected")
+            return
         }
     }
 }

@@ -10,6 +10,7 @@ import Testing
 @Suite struct OpenSSLServerTests {
     /// The client's data. A server that is refused must not see it.
     private static let secret = "token-that-must-not-leave"
+    private static let dayMilliseconds: Int64 = 86_400_000
 
     @Test(arguments: ["-tls1_3", "-tls1_2"]) func `a good server is accepted`(version: String) async throws {
         let certificates = try Certificates()
@@ -24,7 +25,7 @@ import Testing
         #expect(client.read(\.closeReasons) == ["connection closed by this process"])
     }
 
-    @Test func `an address is verified as an address`() async throws {
+    @Test func `a certificate for an IP address is accepted for that address`() async throws {
         let certificates = try Certificates()
         let identity = certificates.authority.issue(for: ["127.0.0.1"])
         let (server, port) = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
@@ -66,13 +67,14 @@ import Testing
         )
     }
 
+    /// - Parameter day: the number of days since 1970.
+    private static func wallTime(day: Int64) -> WallTime { WallTime(milliseconds: day * dayMilliseconds) }
+
     @Test func `an expired certificate is refused`() async throws {
         let certificates = try Certificates()
-        let day: Int64 = 86_400_000
+        // The year 2020.
         let identity = certificates.authority.issue(
-            for: ["localhost"],
-            // The year 2020.
-            validity: WallTime(milliseconds: 18_262 * day)...WallTime(milliseconds: 18_627 * day))
+            for: ["localhost"], validity: Self.wallTime(day: 18_262)...Self.wallTime(day: 18_627))
         let server = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
         #expect(
             try await refusal(from: server, by: try certificates.client())
@@ -82,10 +84,9 @@ import Testing
 
     @Test func `a certificate that is not valid yet is refused`() async throws {
         let certificates = try Certificates()
-        let day: Int64 = 86_400_000
+        // A part of the year 2079.
         let identity = certificates.authority.issue(
-            for: ["localhost"],
-            validity: WallTime(milliseconds: 40_000 * day)...WallTime(milliseconds: 40_100 * day))
+            for: ["localhost"], validity: Self.wallTime(day: 40_000)...Self.wallTime(day: 40_100))
         let server = try await certificates.opensslServer(["-alpn", "h2"], identity: identity)
         #expect(
             try await refusal(from: server, by: try certificates.client())
@@ -110,11 +111,12 @@ import Testing
         let certificates = try Certificates()
         let context = try certificates.client()
         let sentence = "HOST does not speak h2: ALPN agreed on no protocol; check host and port"
-        let silent = try await certificates.opensslServer([])
-        #expect(try await refusal(from: silent, by: context) == sentence)
-        let others = try Certificates()
-        let other = try await others.opensslServer(["-alpn", "http/1.1"])
-        #expect(try await refusal(from: other, by: try others.client()) == sentence)
+        let withoutALPN = try await certificates.opensslServer([])
+        #expect(try await refusal(from: withoutALPN, by: context) == sentence)
+        // A directory of certificates has the files of one server.
+        let otherCertificates = try Certificates()
+        let withHTTP1 = try await otherCertificates.opensslServer(["-alpn", "http/1.1"])
+        #expect(try await refusal(from: withHTTP1, by: try otherCertificates.client()) == sentence)
     }
 
     @Test func `a server that speaks only TLS 1.1 is refused`() async throws {
@@ -160,8 +162,9 @@ import Testing
             closing.stop()
         }
         let context = try certificates.client()
-        let waiting = Endpoint.connect(context, port: listener.port, on: running.loop, milliseconds: 150)
-        let hungUp = Endpoint.connect(context, port: closing.port, on: running.loop)
+        let waiting = Endpoint.connect(
+            context, port: listener.port, on: running.loop, milliseconds: 150, sending: Self.secret)
+        let hungUp = Endpoint.connect(context, port: closing.port, on: running.loop, sending: Self.secret)
         try await eventually("both refusals") {
             !waiting.read(\.closeReasons).isEmpty && !hungUp.read(\.closeReasons).isEmpty
         }
@@ -169,6 +172,8 @@ import Testing
             waiting.read(\.closeReasons)[0]
                 == "TLS handshake with localhost:\(listener.port) was not finished within "
                 + "150 ms; check that the port speaks TLS")
+        #expect(waiting.read(\.takenByteCount) == 0 && hungUp.read(\.takenByteCount) == 0)
+        // The kernel reports the end of the connection, or a reset.
         #expect(
             hungUp.read(\.closeReasons)[0].hasPrefix(
                 "localhost:\(closing.port) ended the connection during the TLS handshake")

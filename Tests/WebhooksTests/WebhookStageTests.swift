@@ -185,7 +185,6 @@ import WebhooksTesting
         let (server, record) = try makeEndpoint { _ in .status(200) }
         var second = record.record
         second.name = "second"
-        second.secrets = []
         let secret = WebhookSecret(key: record.key)
         second.secrets = [
             secret.sealed(by: .init(keys: record.sealingKeys), app: "shop", endpoint: "second", now: 0)

@@ -54,7 +54,7 @@ enum SenderHistoriesProof {
         let history = SenderHistory(
             seed: seed, kind: isOvertaken ? .overtaken : .mixed, mayDie: seed / 2 % 2 == 0,
             usesRealPools: usesRealPools)
-        guard !history.faults.isEmpty else { return [] }
-        return history.faults + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
+        guard !history.violations.isEmpty else { return [] }
+        return history.violations + ["repeat with: sender-histories --histories 1 --seed \(seed)"]
     }
 }

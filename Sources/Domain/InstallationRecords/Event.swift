@@ -7,6 +7,7 @@ package import RecordFormat
 package struct Event: JSONRecord, Hashable {
     package static let schemaVersion = 1
 
+    /// The kinds of events. The names that begin with `n:` are those of Netmera's events.
     package enum Code: String, Sendable, CaseIterable {
         /// A push-to-start token was reported for the first time.
         case startToken = "n:lst"
@@ -32,6 +33,8 @@ package struct Event: JSONRecord, Hashable {
         case notRunning
     }
 
+    // A `Maybe` is an optional that an initializer sets only once.
+
     package var code: Code
     package var app: String
     package var environment: Maybe<Environment>
@@ -42,7 +45,7 @@ package struct Event: JSONRecord, Hashable {
     /// The activity's id, as the system assigned it.
     package var activity: Maybe<String>
     package var group: Maybe<String>
-    /// `TokenSeal.hash`, in hexadecimal.
+    /// The hash of the token (`TokenSeal.hash`), in hexadecimal.
     package var tokenHash: Maybe<String>
     package var cause: Maybe<Cause>
     /// For `tap`: the send behind the newest push to the touched activity.
@@ -55,7 +58,7 @@ package struct Event: JSONRecord, Hashable {
     /// Milliseconds since 1970 by the server's clock.
     package var receivedAt: Int64
 
-    /// Sets all fields in one step, because an event that is changed field by field is copied each time.
+    /// Sets all fields in one step. An event that is changed field by field would be copied each time.
     package init(
         _ code: Code, app: String, environment: Environment? = nil, installation: String? = nil,
         user: String? = nil, attributesType: String? = nil, activity: String? = nil, group: String? = nil,
@@ -116,6 +119,7 @@ package struct Event: JSONRecord, Hashable {
     }
 
     package init(from record: JSONObject) {
+        // The reader refuses a record with a missing or unknown code, so the replacement is never seen.
         self.init(
             record["code"].choice(of: Code.self) ?? .tap, app: record["app"].appID(),
             environment: record["environment"].optional?.environment(),

@@ -2,22 +2,26 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// A count of the groups of an app that no send has used yet, in one partition: a row of `groups`. A phone can report an
-/// activity of any group, and the lane of the phone then subscribes to the group (`Subscription`), which gets a
-/// `GroupRow`. Since phones choose the names, the planner limits the number of such groups.
+/// Counts, for one app and one partition of `groups`, the groups that only phones have named: no send has used them yet.
+/// It is a row of `groups`. Phones choose the names, so the planner limits the number of such groups.
+///
+/// A phone can report an activity of any group. The phone's lane then subscribes to the group (`Subscription`), and the
+/// planner stores a `GroupRow`. The group is counted by the time until which its members may live (`membersUntil`), and
+/// forgotten after it.
 package struct SubscribedGroups: JSONRecord, Hashable {
     package static let schemaVersion = 1
-    /// Ends are rounded up to full hours, so that the subscriptions of an hour change a row only once.
+    /// `membersUntil` is rounded up to a full hour, so that all subscriptions of an hour have the same one.
     package static let stepMilliseconds: Int64 = 3_600_000
-    /// The limit of different ends in a record. Groups are kept for 48 hours, so there are at most 49.
-    private static let endsMax = 1000
+    /// The limit of different times in a record. `GroupRow.membershipMilliseconds` needs 49. The limit leaves room for a
+    /// version of this program that keeps groups longer.
+    private static let timesMax = 1000
 
-    /// The number of groups, by the time until which their members may live, in milliseconds since 1970. After that time
-    /// a group is forgotten.
-    private var countsByEnd: [Int64: Int] = [:]
+    /// The number of groups by `membersUntil`, in milliseconds since 1970.
+    private var counts: [Int64: Int] = [:]
     /// The time, in milliseconds since 1970, until which a group without a row may have members in any lane, because a
-    /// subscription beyond the limit was not stored. 0 if all subscriptions were stored.
-    private var unstoredUntil: Int64 = 0
+    /// subscription beyond the limit was not stored. Until then the planner sends the app's groups without a row to all
+    /// lanes. 0 if all subscriptions were stored.
+    private var anyLaneUntil: Int64 = 0
 
     package init() {}
 
@@ -28,53 +32,53 @@ package struct SubscribedGroups: JSONRecord, Hashable {
         ((stamp + GroupRow.membershipMilliseconds) / stepMilliseconds + 1) * stepMilliseconds
     }
 
-    /// The number of groups. Call `removeEnded` first to count only the groups that are not forgotten.
-    package var count: Int { countsByEnd.values.reduce(0, +) }
-
     /// The time after which the row can be forgotten, in milliseconds since 1970.
-    package var end: Int64 { max(countsByEnd.keys.max() ?? 0, unstoredUntil) }
+    package var end: Int64 { max(counts.keys.max() ?? 0, anyLaneUntil) }
 
-    package func hasUnstoredSubscriptions(at stamp: Int64) -> Bool { stamp < unstoredUntil }
+    /// Whether a group without a row may have members in any lane.
+    package func mayHaveMembersInAnyLane(at stamp: Int64) -> Bool { stamp < anyLaneUntil }
 
     package mutating func noteUnstoredSubscription(at stamp: Int64) {
-        unstoredUntil = max(unstoredUntil, Self.membersUntil(subscribedAt: stamp))
+        anyLaneUntil = max(anyLaneUntil, Self.membersUntil(subscribedAt: stamp))
     }
 
-    package mutating func add(groupWithMembersUntil end: Int64) { countsByEnd[end, default: 0] += 1 }
+    package mutating func add(groupWithMembersUntil time: Int64) { counts[time, default: 0] += 1 }
 
-    package mutating func remove(groupWithMembersUntil end: Int64) {
-        guard let count = countsByEnd[end] else { return }
-        countsByEnd[end] = count > 1 ? count - 1 : nil
+    package mutating func remove(groupWithMembersUntil time: Int64) {
+        guard let count = counts[time] else { return }
+        counts[time] = count > 1 ? count - 1 : nil
     }
 
-    package mutating func removeEnded(at stamp: Int64) {
-        countsByEnd = countsByEnd.filter { $0.key > stamp }
+    /// Removes the groups that are forgotten, and returns the number of the others.
+    package mutating func countAfterRemovingForgotten(at stamp: Int64) -> Int {
+        counts = counts.filter { $0.key > stamp }
+        return counts.values.reduce(0, +)
     }
 
     /// Returns `app/`. It cannot equal a group's key, because no group has an empty name.
     package static func key(app: String) -> [UInt8] { RecordKey.join(app, "") }
 
-    /// Whether a key of `groups` is the key of such a row.
+    /// Whether a key of `groups` is the key of a row of `SubscribedGroups`.
     package static func isKey(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let parts = unsafe RecordKey.split(bytes) else { return false }
         return parts.count == 2 && !parts[0].isEmpty && parts[1].isEmpty
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.objects("groups", unlessEmpty: countsByEnd.sorted { $0.key < $1.key }) { counted, writer in
+        writer.objects("groups", unlessEmpty: counts.sorted { $0.key < $1.key }) { counted, writer in
             writer.field("membersUntil", counted.key)
             writer.field("count", counted.value)
         }
-        writer.field("anyLaneUntil", unstoredUntil == 0 ? nil : unstoredUntil)
+        writer.field("anyLaneUntil", anyLaneUntil == 0 ? nil : anyLaneUntil)
     }
 
     package init(from record: JSONObject) {
         // The sum of all counts does not overflow.
-        let countMax = Int.max / (2 * Self.endsMax)
-        let counts = record["groups"].objects(countMax: Self.endsMax) { object in
+        let countMax = Int.max / (2 * Self.timesMax)
+        let pairs = record["groups"].objects(countMax: Self.timesMax) { object in
             (object["membersUntil"].timeMilliseconds(), object["count"].int(in: 0...countMax))
         }
-        countsByEnd = Dictionary(counts, uniquingKeysWith: +)
-        unstoredUntil = record["anyLaneUntil"].optional?.timeMilliseconds() ?? 0
+        counts = Dictionary(pairs, uniquingKeysWith: +)
+        anyLaneUntil = record["anyLaneUntil"].optional?.timeMilliseconds() ?? 0
     }
 }

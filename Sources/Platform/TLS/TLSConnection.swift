@@ -8,7 +8,7 @@ package import Lifecycle
 /// `send` of up to `TLSScratchBuffers.ciphertextBytes`. More data waits for the next iteration. While the
 /// socket is full, nothing is pulled.
 ///
-/// It is confined to its loop, and every method checks this.
+/// It is confined to its loop, and every call of the owner checks this.
 package final class TLSConnection: TCPConnectionDelegate, IterationHook {
     package static let handshakeMillisecondsMax = 10_000
 
@@ -20,8 +20,8 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
         case finishing
         /// The close alert was sent, and the connection waits for the peer to close.
         case lingering
-        /// `didClose` is called at the end of the iteration, or when the TCP connection ends if that is
-        /// sooner.
+        /// The connection ends for this reason, the first one. `didClose` is called at the end of the
+        /// iteration, or when the TCP connection ends if that is sooner.
         case ending(TLSCloseReason)
         case closed
     }
@@ -33,15 +33,16 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
     private let peer: String
     /// Nil after the TCP connection has ended.
     var tcp: TCPConnection?
+    /// The owner. It is retained until `didClose`.
     var delegate: (any TLSConnectionDelegate)?
     var phase: TLSPhase
     private var isHookRequested = false
-    /// Whether the socket takes more output.
+    /// Whether the socket takes more output: false after it refused bytes, until `didBecomeWritable`.
     var canSend = true
 
-    // The limit of the handshake.
     private let startedAt: Instant
-    private var deadline: Instant
+    /// The limit for connecting and the handshake.
+    private let deadline: Instant
     var timer: LoopTimer?
 
     private init(
@@ -111,15 +112,22 @@ package final class TLSConnection: TCPConnectionDelegate, IterationHook {
     }
 
     /// Calls `fill` now and sends the result, for an owner with much data. Each call makes a record and a
-    /// `send`.
+    /// `send`. Without an established connection, and after `finish`, it does nothing.
     package func fillNow() {
         loop.preconditionOnLoop()
         if case .open = phase { sendPlaintext() }
     }
 
     /// Stops reading, so that the peer must wait.
-    package func pauseReading() { tcp?.pauseReading() }
-    package func resumeReading() { tcp?.resumeReading() }
+    package func pauseReading() {
+        loop.preconditionOnLoop()
+        tcp?.pauseReading()
+    }
+
+    package func resumeReading() {
+        loop.preconditionOnLoop()
+        tcp?.resumeReading()
+    }
 
     /// Sends the data that `fill` still returns, sends a close alert, and closes when the peer has closed or
     /// after a few seconds.

@@ -1,6 +1,6 @@
 /// The owner of a `TLSConnection`. All calls come on the connection's loop, and never from inside a call that
-/// the owner makes to the connection. The connection retains its delegate until `didClose`, which is called
-/// exactly once.
+/// the owner makes to the connection, except `fill` in `fillNow`. The connection retains its delegate until
+/// `didClose`, which is called exactly once.
 package protocol TLSConnectionDelegate: AnyObject {
     /// Called when the peer is verified and the protocol is negotiated (ALPN, such as `h2`). `didReceive` and
     /// `fill` are not called before.

@@ -71,7 +71,8 @@ package final class LogSink: Sendable {
         if isFirstLine { eventfd_write(wakeupDescriptor, 1) }
     }
 
-    /// The errors since the start of the process, in the order of their first lines.
+    /// The first `rememberedErrorsMax` different errors of the process with their counts, in the order of their first
+    /// lines.
     var errors: [LoggedError] { state.withLock { $0.errors } }
 
     private func rememberError(component: String, message: StaticString) {

@@ -1,8 +1,8 @@
 internal import Lifecycle
 
-/// The simulated APNs of this process, as the sender sees it. The simulator publishes its addresses and keys when it
-/// serves. The sender reads them once, when it starts, and then pushes to the simulator and not to Apple. So the
-/// simulator must start first.
+/// The simulated APNs of this process, as the sender sees it: the place where the simulator publishes its addresses and
+/// keys. The sender reads them once, when it starts, and then pushes to the simulator and not to Apple. So the simulator
+/// must start first. A sender that finds nothing here pushes to Apple.
 package final class EmbeddedAPNsSimulator: Sendable {
     /// The addresses and keys for a client of the simulator.
     package struct AccessDetails: Sendable {

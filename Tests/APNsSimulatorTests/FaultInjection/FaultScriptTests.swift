@@ -8,7 +8,7 @@ import Testing
 @testable import APNsSimulator
 
 /// The faults that a script chooses, without a server.
-struct ScriptTests {
+struct FaultScriptTests {
     private let seeds = 0..<trialCount(base: 300)
 
     /// Returns the facts of an update. All requests are on one connection, at the same time.

@@ -12,12 +12,10 @@ struct ScriptSamples {
 
     init(_ seed: Int) { random = SeededGenerator(seed: seed) }
 
-    /// Returns the token with that number. Its bytes repeat the bytes of the number.
+    /// Returns the token with that number. Its 32 bytes are the lowest four bytes of the number, eight times.
     static func token(_ number: Int) -> PushToken {
-        PushToken(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }) ?? fallback
+        PushToken(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) })!
     }
-
-    private static let fallback = PushToken(bytes: [1])!
 
     /// Returns random facts of the request with that number.
     mutating func facts(_ number: Int) -> RequestFacts {
@@ -31,6 +29,8 @@ struct ScriptSamples {
             event: isOneIn(8) ? nil : pick(PushEvent.allCases))
     }
 
+    /// Returns a random script that the simulator accepts: its numbers are within the limits, and their ranges are in
+    /// order.
     mutating func script() -> FaultScript {
         var script = FaultScript()
         script.seed = random.next()
@@ -69,6 +69,7 @@ struct ScriptSamples {
         if isOneIn(3) { match.share = Double(random.number(below: 101)) / 100 }
         if isOneIn(4) { match.times = 1 + random.number(below: 4) }
         if isOneIn(6) {
+            // A new connection has no request to match.
             match.isAtConnect = true
             return match
         }

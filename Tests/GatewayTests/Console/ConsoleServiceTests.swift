@@ -28,67 +28,82 @@ struct ConsoleServiceTests {
         return Browser(cookie: String(cookie), token: try answer.member("token"))
     }
 
-    @Test func `a session works at every gateway, has its key's rights, and ends with its key`() async throws
-    {
+    /// Calls a gateway as a page of the console does.
+    private func call(
+        _ method: String, _ path: String, body: String = "", as browser: Browser, at bench: GatewayBench,
+        headers: [String] = []
+    ) async throws -> HTTPAnswer {
+        try await bench.call(method, path, body: body, key: nil, headers: browser.headers + headers)
+    }
+
+    @Test func `a session works at every gateway, and has its key's rights`() async throws {
         let keys = try ConsoleSessionTests.keys()
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(sealingKeys: keys)
-        try await bench.putTypes()
-        try await bench.startAndWait()
-        let other = try await bench.another(sealingKeys: keys)
-        let reading = try await logIn(bench, as: "shop/read")
-        let sending = try await logIn(bench, as: "shop/send")
-        func call(
-            _ method: String, _ path: String, body: String = "", as browser: Browser, at bench: GatewayBench,
-            headers: [String] = []
-        ) async throws -> HTTPAnswer {
-            try await bench.call(method, path, body: body, key: nil, headers: browser.headers + headers)
-        }
-        for gateway in [bench, other] {
+        let (first, _cluster) = try await GatewayBench.onTestCluster(sealingKeys: keys)
+        try await first.putTypes()
+        try await first.startAndWait()
+        let second = try await first.another(sealingKeys: keys)
+        let reading = try await logIn(first, as: "shop/read")
+        let sending = try await logIn(first, as: "shop/send")
+        for gateway in [first, second] {
             #expect(try await call("GET", "/v1/activity-types", as: reading, at: gateway).status == 200)
             let session = try await call("GET", "/console/session", as: reading, at: gateway)
             #expect(session.status == 200 && session.body.contains(#""app":"shop""#), "\(session.body)")
             #expect(try [session.member("token"), session.member("role")] == [reading.token, "read"])
         }
         let start = SendsServiceTests.start()
-        let refused = try await call("POST", "/v1/sends", body: start, as: reading, at: bench)
+        let refused = try await call("POST", "/v1/sends", body: start, as: reading, at: first)
         #expect(refused.status == 403 && refused.code == "key_forbidden", "\(refused.body)")
-        #expect(try await call("POST", "/v1/sends", body: start, as: sending, at: other).status == 202)
-        #expect(
-            try await call("POST", "/v1/dead-letters/redrive", body: "{}", as: sending, at: bench).status
-                == 403)
+        #expect(try await call("POST", "/v1/sends", body: start, as: sending, at: second).status == 202)
+        let redrive = try await call("POST", "/v1/dead-letters/redrive", body: "{}", as: sending, at: first)
+        #expect(redrive.status == 403)
+        await second.stop()
+        await first.stop()
+        _ = _cluster
+    }
 
-        // Try the cookie alone, and calls that the browser marks as cross-site.
+    @Test func `the cookie alone, and a call that the browser marks as cross-site, are refused`() async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+            sealingKeys: try ConsoleSessionTests.keys())
+        try await bench.putTypes()
+        try await bench.startAndWait()
+        let sending = try await logIn(bench, as: "shop/send")
+        let start = SendsServiceTests.start()
         let cookieOnly = ["Cookie: flotilla_session.shop=\(sending.cookie)"]
+        let crossSite = ["Sec-Fetch-Site: cross-site"]
         let forged = try await bench.call("POST", "/v1/sends", body: start, key: nil, headers: cookieOnly)
         #expect(forged.status == 403 && forged.code == "session_foreign")
         #expect(try await bench.call("GET", "/v1/segments", key: nil, headers: cookieOnly).status == 403)
-        #expect(
-            try await call(
-                "POST", "/v1/sends", body: start, as: sending, at: bench,
-                headers: ["Sec-Fetch-Site: cross-site"]
-            )
-            .status == 403)
+        let sentAcross = try await call(
+            "POST", "/v1/sends", body: start, as: sending, at: bench, headers: crossSite)
+        #expect(sentAcross.status == 403)
         let shown = try await bench.call(
-            "GET", "/console/session", key: nil, headers: cookieOnly + ["Sec-Fetch-Site: cross-site"])
+            "GET", "/console/session", key: nil, headers: cookieOnly + crossSite)
         #expect(shown.status == 403 && !shown.body.contains(sending.token))
-        #expect(
-            try await bench.call(
-                "POST", "/console/session", key: "shop/read", headers: ["Sec-Fetch-Site: cross-site"]
-            ).status == 403)
+        let loggedInAcross = try await bench.call(
+            "POST", "/console/session", key: "shop/read", headers: crossSite)
+        #expect(loggedInAcross.status == 403)
         #expect(try await bench.call("GET", "/console/session", key: nil).status == 204, "no session")
+        await bench.stop()
+        _ = _cluster
+    }
 
+    @Test func `a session ends with its key or at a log-out, and the other sessions continue`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+            sealingKeys: try ConsoleSessionTests.keys())
+        try await bench.putTypes()
+        try await bench.startAndWait()
+        let reading = try await logIn(bench, as: "shop/read")
+        let sending = try await logIn(bench, as: "shop/send")
         try await bench.revoke("shop/send")
-        try await eventually("the session's end") {
-            try await call("POST", "/v1/sends", body: start, as: sending, at: bench).status == 401
+        try await eventually("the session ends with its key") {
+            try await call("POST", "/v1/sends", body: SendsServiceTests.start(), as: sending, at: bench)
+                .status
+                == 401
         }
-        #expect(
-            try await call("GET", "/v1/segments", as: reading, at: bench).status == 200,
-            "the other session continues"
-        )
-
+        #expect(try await call("GET", "/v1/segments", as: reading, at: bench).status == 200)
         let loggedOut = try await call("DELETE", "/console/session", as: reading, at: bench)
         #expect(loggedOut.status == 204 && loggedOut.header("set-cookie")?.contains("Max-Age=0") == true)
-        await other.stop()
         await bench.stop()
         _ = _cluster
     }

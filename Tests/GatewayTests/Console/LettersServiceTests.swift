@@ -39,19 +39,25 @@ struct LettersServiceTests {
         }
     }
 
-    @Test func `dead letters are listed, shown without tokens, redriven and discarded`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
-        try await bench.startAndWait()
+    /// Writes the dead letters 1/0 and 1/1 of the app `shop`, and 1/2 of `bank`.
+    private func writeThreeLetters(to bench: GatewayBench) async throws {
         let now = WallTime.now().milliseconds
         try await writeDeadLetter(to: bench, app: "shop", code: "unreadable", atMilliseconds: now - 10)
         try await writeDeadLetter(to: bench, app: "shop", code: "unreadable", atMilliseconds: now)
         try await writeDeadLetter(to: bench, app: "bank", code: "unreadable", atMilliseconds: now)
-        func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
-            try await bench.call("GET", "/v1/dead-letters" + path, key: key)
-        }
-        func post(_ action: String, body: String, key: String = "shop/admin") async throws -> HTTPAnswer {
-            try await bench.call("POST", "/v1/dead-letters/" + action, body: body, key: key)
-        }
+    }
+
+    private func get(
+        _ path: String, key: String = "shop/read", from bench: GatewayBench
+    ) async throws -> HTTPAnswer {
+        try await bench.call("GET", "/v1/dead-letters" + path, key: key)
+    }
+
+    @Test func `dead letters are summed up, listed, and shown without tokens`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
+        try await bench.startAndWait()
+        try await writeThreeLetters(to: bench)
+        func get(_ path: String) async throws -> HTTPAnswer { try await self.get(path, from: bench) }
         let sums = try await get("")
         #expect(sums.status == 200 && sums.body.contains(#""state":"open","letters":2,"jobs":2"#), "\(sums)")
         let list = try await get("/each?limit=1")
@@ -71,7 +77,20 @@ struct LettersServiceTests {
         #expect(try await get("/x/7").code == "letter_unknown")
         #expect(try await get("?since=yesterday").field == "since")
         #expect(try await get("?sicne=1").code == "unknown_field")
+        await bench.stop()
+        _ = _cluster
+    }
 
+    @Test func `dead letters of the own app are redriven and discarded`() async throws {
+        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
+        try await bench.startAndWait()
+        try await writeThreeLetters(to: bench)
+        func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
+            try await self.get(path, key: key, from: bench)
+        }
+        func post(_ action: String, body: String, key: String = "shop/admin") async throws -> HTTPAnswer {
+            try await bench.call("POST", "/v1/dead-letters/" + action, body: body, key: key)
+        }
         #expect(try await post("redrive", body: "{}").status == 422, "a call without a filter is refused")
         #expect(try await post("redrive", body: #"{"letters":["1-0"]}"#).field == "letters")
         #expect(try await post("redrive", body: #"{"every":true}"#, key: "shop/send").status == 403)

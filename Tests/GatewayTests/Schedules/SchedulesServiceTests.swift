@@ -71,11 +71,23 @@ struct SchedulesServiceTests {
             listed.body
                 == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}]}"#
         )
+        #expect(scheduler.commands.count == 3 && scheduler.commands.allSatisfy { $0.address == "127.0.0.1" })
+        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
+        #expect(
+            bench.metrics.render().contains(
+                #"flotilla_gateway_requests_total{kind="schedule",outcome="answered"} 3"#))
+        scheduler.stop()
+        await bench.stop()
+        _ = _cluster
+    }
+
+    @Test func `without the role, and from phones of an app without user proofs, nothing is scheduled`()
+        async throws
+    {
+        let (bench, _cluster) = try await GatewayBench.forSends()
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(
             try await bench.call("POST", Self.path, body: Self.schedule(), key: "shop/read").status == 403)
-
-        // The app does not require user proofs, so phones may not schedule or cancel.
         for (method, path, body) in [
             ("POST", Self.path, Self.schedule()),
             ("DELETE", Self.path + "?user=jane&activity=chest_timer", ""),
@@ -83,18 +95,20 @@ struct SchedulesServiceTests {
             let refused = try await bench.call(method, path, body: body, key: "shop/report")
             #expect(refused.status == 403 && refused.code == "schedules_need_proof", "\(refused.body)")
         }
-        #expect(scheduler.commands.count == 3 && scheduler.commands.allSatisfy { $0.address == "127.0.0.1" })
-        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
+        #expect(try await bench.records(of: .schedules, atLeast: 0).isEmpty)
+        await bench.stop()
+        _ = _cluster
+    }
 
-        // The answer to a send for later has its due time, and `sends` has no record of it.
+    @Test func `the answer to a send for later has its due time, and no send is stored`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let scheduler = StandInScheduler(
+            settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
         let later = try await bench.call(
             "POST", "/v1/sends",
             body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
         #expect(try later.status == 202 && later.member("dueAt") == "1005000", "\(later.body)")
         #expect(try await bench.records(of: .sends, atLeast: 0).isEmpty)
-        #expect(
-            bench.metrics.render().contains(
-                #"flotilla_gateway_requests_total{kind="schedule",outcome="answered"} 3"#))
         scheduler.stop()
         await bench.stop()
         _ = _cluster

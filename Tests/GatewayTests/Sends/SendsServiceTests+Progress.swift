@@ -35,61 +35,64 @@ struct SendProgressTests {
         return tally
     }
 
-    @Test(arguments: [nil, "a-key"])
-    func `a send and its progress are found from its id, by its own app alone`(
-        idempotencyKey: String?
-    ) async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
-        let headers = idempotencyKey.map { ["Idempotency-Key: \($0)"] } ?? []
-        // The gateway must find the send among others.
+    /// Posts a send after five others, among which the gateway must find it. Returns its id.
+    private func postSend(to bench: GatewayBench, idempotencyKey: String? = nil) async throws -> String {
         for _ in 0..<5 {
             _ = try await bench.call("POST", "/v1/sends", body: SendsServiceTests.update(ofGroup: "other"))
         }
         let posted = try await bench.call(
-            "POST", "/v1/sends", body: SendsServiceTests.update(), headers: headers)
-        let id = try posted.member("sendId")
+            "POST", "/v1/sends", body: SendsServiceTests.update(),
+            headers: idempotencyKey.map { ["Idempotency-Key: \($0)"] } ?? [])
+        return try posted.member("sendId")
+    }
+
+    @Test(arguments: [nil, "a-key"])
+    func `a send is found from its id, by its own app alone`(idempotencyKey: String?) async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let id = try await postSend(to: bench, idempotencyKey: idempotencyKey)
         let waiting = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
         #expect(waiting.status == 200, "\(waiting.body)")
         #expect(try waiting.member("verdict") == "accepted" && waiting.member("isComplete") == "0")
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "shop/report").status == 403)
+        await bench.stop()
+        _ = _cluster
+    }
 
-        if let idempotencyKey {
-            let lost = "/v1/sends/keys/\(idempotencyKey)"
-            let found = try await bench.call("GET", lost + "?groupId=m1", key: "shop/read")
-            #expect(try found.status == 200 && found.member("sendId") == id, "\(found.body)")
-            for query in ["?groupId=m2", "?groupId=m1&later=true", "?activityId=m1"] {
-                #expect(try await bench.call("GET", lost + query, key: "shop/read").status == 404, "\(query)")
-            }
-            #expect(try await bench.call("GET", lost + "?groupId=m1", key: "bank/read").status == 404)
-            #expect(try await bench.call("GET", lost, key: "shop/read").field == "groupId")
+    @Test func `a send is found from its idempotency key and its group, by its own app alone`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let id = try await postSend(to: bench, idempotencyKey: "a-key")
+        let path = "/v1/sends/keys/a-key"
+        let found = try await bench.call("GET", path + "?groupId=m1", key: "shop/read")
+        #expect(try found.status == 200 && found.member("sendId") == id, "\(found.body)")
+        for query in ["?groupId=m2", "?groupId=m1&later=true", "?activityId=m1"] {
+            #expect(try await bench.call("GET", path + query, key: "shop/read").status == 404, "\(query)")
         }
+        #expect(try await bench.call("GET", path + "?groupId=m1", key: "bank/read").status == 404)
+        #expect(try await bench.call("GET", path, key: "shop/read").field == "groupId")
+        await bench.stop()
+        _ = _cluster
+    }
 
+    @Test func `the progress of a send is complete when all of its lanes have finished`() async throws {
+        let (bench, _cluster) = try await GatewayBench.forSends()
+        let id = try await postSend(to: bench)
+        func write(_ part: ProgressRecord.Part) async throws {
+            let record = ProgressRecord(
+                send: id, key: ScopeKey(app: "shop", group: "m1"), isDryRun: false, acceptedAt: 5,
+                writtenAt: 9, part: part)
+            try await self.write([record], to: bench)
+        }
         // Lane 1 has finished, lane 0 has not.
-        let key = ScopeKey(app: "shop", group: "m1")
-        func record(of part: ProgressRecord.Part) -> ProgressRecord {
-            ProgressRecord(
-                send: id, key: key, isDryRun: false, acceptedAt: 5, writtenAt: 9, part: part)
-        }
+        try await write(.lanes([1], tally(targeted: 10, expanded: 8, excluded: ["expired": 2])))
         try await write(
-            [
-                record(of: .lanes([1], tally(targeted: 10, expanded: 8, excluded: ["expired": 2]))),
-                record(
-                    of: .planner(
-                        ProgressRecord.PlannerPart(
-                            .planned, version: 3, generation: 2, laneCount: 2))
-                ),
-            ], to: bench)
+            .planner(ProgressRecord.PlannerPart(.planned, version: 3, generation: 2, laneCount: 2)))
         let partial = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
         #expect(try partial.member("verdict") == "planned" && partial.member("isComplete") == "0")
 
-        // Both lanes have finished. The time in the query is a hint where the records are, and may be wrong.
-        try await write(
-            [
-                record(
-                    of: .lanes(
-                        [0], tally(targeted: 5, expanded: 5, excluded: ["expired": 1, "dismissed": 1])))
-            ], to: bench)
+        let tallyOfLane0 = tally(targeted: 5, expanded: 5, excluded: ["expired": 1, "dismissed": 1])
+        try await write(.lanes([0], tallyOfLane0))
+        // The time in the query is a hint where the records are, and may be wrong.
         for query in ["", "?at=\(Int64(Date().timeIntervalSince1970 * 1000))", "?at=0"] {
             let complete = try await bench.call("GET", "/v1/sends/\(id)\(query)", key: "shop/read")
             #expect(complete.body.contains(#""isComplete":true"#), "\(query) \(complete.body)")
@@ -97,7 +100,6 @@ struct SendProgressTests {
                 complete.body.contains(
                     #""targeted":15,"expanded":13,"dropped":0,"excluded":{"dismissed":1,"expired":3}"#))
         }
-
         for query in ["?at=-1", "?at=now", "?at=9007199254740993", "?at=1&at=2", "?since=1"] {
             let refused = try await bench.call("GET", "/v1/sends/\(id)\(query)", key: "shop/read")
             #expect(refused.status == 422, "\(query) \(refused.body)")

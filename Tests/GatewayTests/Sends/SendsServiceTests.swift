@@ -74,25 +74,26 @@ struct SendsServiceTests {
         _ = _cluster
     }
 
-    @Test func `an activity type is put, shown and deleted on every gateway at once`() async throws {
+    // Two gateways run in the following tests: each reads the catalog to its end before it answers about an object.
+
+    @Test func `a type is put, shown and deleted at once on every gateway`() async throws {
         let (first, _cluster) = try await GatewayBench.forSends()
         let second = try await first.another()
-        let definition =
+        let path = "/v1/activity-types/Order"
+        let type =
             #"{"requiredAttributes":["orderId"],"groupAttribute":"order","private":true,"updateTokenTtl":"2h"}"#
-        let put = try await first.call("PUT", "/v1/activity-types/Order", body: definition, key: "shop/admin")
+        let put = try await first.call("PUT", path, body: type, key: "shop/admin")
         #expect(put.status == 200, "\(put.body)")
-        #expect(try await first.call("GET", "/v1/activity-types/Order", key: "shop/read").body == put.body)
-        let elsewhere = try await second.call("GET", "/v1/activity-types/Order", key: "shop/read")
-        #expect(elsewhere.body == put.body, "the second gateway reads the catalog to its end")
-        #expect(try await second.call("GET", "/v1/activity-types/Order", key: "bank/read").status == 404)
-        #expect(
-            try await first.call("PUT", "/v1/activity-types/Order", body: definition, key: "shop/send").status
-                == 403)
+        for gateway in [first, second] {
+            #expect(try await gateway.call("GET", path, key: "shop/read").body == put.body)
+        }
+        #expect(try await second.call("GET", path, key: "bank/read").status == 404)
+        #expect(try await first.call("PUT", path, body: type, key: "shop/send").status == 403)
         let wrong = try await first.call(
-            "PUT", "/v1/activity-types/Order", body: #"{"ttl":1,"private":"yes"}"#, key: "shop/admin")
-        #expect(wrong.status == 422)
-        #expect(wrong.body.contains("unknown_field") && wrong.body.contains("wrong_type"), "\(wrong.body)")
-        #expect(try await first.call("DELETE", "/v1/activity-types/Order", key: "shop/admin").status == 204)
+            "PUT", path, body: #"{"ttl":1,"private":"yes"}"#, key: "shop/admin")
+        #expect(
+            wrong.status == 422 && wrong.body.contains("unknown_field") && wrong.body.contains("wrong_type"))
+        #expect(try await first.call("DELETE", path, key: "shop/admin").status == 204)
         let actions = Set(try await first.audit(atLeast: 2).map(\.action))
         #expect(actions.isSuperset(of: ["type.put", "type.delete"]))
         await second.stop()
@@ -100,30 +101,30 @@ struct SendsServiceTests {
         _ = _cluster
     }
 
-    @Test func `a segment is put, shown and deleted on every gateway at once`() async throws {
+    @Test func `a segment is put, used by a send, listed and deleted at once on every gateway`() async throws
+    {
         let (first, _cluster) = try await GatewayBench.forSends()
         let second = try await first.another()
+        let path = "/v1/segments/adults"
         let rule = #"{"rule":{"and":[{"tag":"vip"},{"attribute":"age","atLeast":18}]}}"#
-        #expect(
-            try await first.call("PUT", "/v1/segments/adults", body: rule, key: "shop/admin").status == 200)
+        #expect(try await first.call("PUT", path, body: rule, key: "shop/admin").status == 200)
         // The rule alone, as the book and the command line have it.
         let bare = try await first.call(
             "PUT", "/v1/segments/fans", body: #"{"tag":"vip"}"#, key: "shop/admin")
         #expect(bare.body == #"{"name":"fans","rule":{"tag":"vip"}}"#, "\(bare.body)")
         #expect(try await first.call("DELETE", "/v1/segments/fans", key: "shop/admin").status == 204)
+        let withoutRule = try await second.call(
+            "PUT", "/v1/segments/x", body: #"{"rule":{}}"#, key: "shop/admin")
+        #expect(withoutRule.status == 422)
         let send = Self.start(audience: #"{"segments":["adults"]}"#)
         #expect(try await second.call("POST", "/v1/sends", body: send).status == 202)
-        #expect(
-            try await second.call("POST", "/v1/sends", body: send, key: "bank/send").code == "segment_unknown"
-        )
-        #expect(
-            try await second.call("PUT", "/v1/segments/x", body: #"{"rule":{}}"#, key: "shop/admin").status
-                == 422)
+        let foreign = try await second.call("POST", "/v1/sends", body: send, key: "bank/send")
+        #expect(foreign.code == "segment_unknown")
         let list = try await second.call("GET", "/v1/segments", key: "shop/read").body
         #expect(list == #"{"items":[{"name":"adults"}]}"#)
-        #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 204)
+        #expect(try await first.call("DELETE", path, key: "shop/admin").status == 204)
         #expect(try await first.call("POST", "/v1/sends", body: send).code == "segment_unknown")
-        #expect(try await first.call("DELETE", "/v1/segments/adults", key: "shop/admin").status == 404)
+        #expect(try await first.call("DELETE", path, key: "shop/admin").status == 404)
         let actions = Set(try await first.audit(atLeast: 4).map(\.action))
         #expect(actions.isSuperset(of: ["segment.put", "segment.delete"]))
         await second.stop()
@@ -131,17 +132,17 @@ struct SendsServiceTests {
         _ = _cluster
     }
 
-    @Test func `a definition of Netmera's interface is created, shown and deleted on every gateway at once`()
+    @Test func `a definition of Netmera's interface is shown and deleted at once on every gateway`()
         async throws
     {
         let (first, _cluster) = try await GatewayBench.forSends()
         let second = try await first.another()
-        let defined = try await first.call(
+        let created = try await first.call(
             "POST", "/rest/3.0/createNotificationDefinition", body: NetmeraExamplesTests.definition)
-        let number = try defined.member("notificationKey")
-        let shown = try await second.call("GET", "/v1/definitions/\(number)", key: "shop/read")
+        let path = "/v1/definitions/\(try created.member("notificationKey"))"
+        let shown = try await second.call("GET", path, key: "shop/read")
         #expect(try shown.status == 200 && shown.member("title") == "Live Activity Start", "\(shown.body)")
-        #expect(try await second.call("DELETE", "/v1/definitions/\(number)", key: "shop/admin").status == 204)
+        #expect(try await second.call("DELETE", path, key: "shop/admin").status == 204)
         #expect(try await second.call("GET", "/v1/definitions", key: "shop/read").body == #"{"items":[]}"#)
         let actions = Set(try await first.audit(atLeast: 2).map(\.action))
         #expect(actions.isSuperset(of: ["definition.create", "definition.delete"]))

@@ -30,7 +30,8 @@ package final class PlannerDelayMeasurement {
     private static let haltingTransaction = 30
     /// The time after the halt for which new sends arrive.
     private static let sendingSeconds = 3.0
-    private static let planningSecondsMax = 60.0
+    /// The limit of each wait for the planners.
+    private static let waitSecondsMax = 60.0
 
     private let bed: TestBed
     private let program: String
@@ -39,23 +40,27 @@ package final class PlannerDelayMeasurement {
     private let expansionConsumer: Consumer
     private var batch = RecordBatch(recordsMax: 10_000, bytesMax: 16 << 20)
     private let reader = JSONReader(limits: Expansion.limits)
+    /// The content state of every send.
+    private let contentState: RawJSON
     private var sendCount = 0
-    /// The sends that at least one lane has not received, with their start and the number of lanes that have.
-    private var openSends: [String: (since: Instant, lanes: Int)] = [:]
-    /// The longest time from the start of a send until its last lane could read it.
+    /// The sends that at least one lane has not received. `since` is the time at which the send was written, or the time
+    /// of the halt if that is later.
+    private var openSends: [String: (since: Instant, receivedLanes: Int)] = [:]
+    /// The longest time, since the halt, until the last lane could read a send.
     private var longestSeconds = 0.0
 
     package init(program: String, bed: TestBed, directory: String) throws {
         self.bed = bed
         self.program = program
         self.directory = directory
+        contentState = try RawJSON(checking: Array("{\"goals\":1}".utf8), with: JSONReader())
         writer = try RecordWriter(on: bed, to: .sends)
         expansionConsumer = try Consumer(
             settings: bed.settings, options: ConsumerOptions(membership: .manual), name: "watcher",
             log: .silent, metrics: Metrics())
     }
 
-    /// - Returns: The longest time, in seconds, until the last lane could read a send.
+    /// Returns the longest time, in seconds, for which a send waited after the halt.
     package func measureSeconds(with fault: PlannerFault) async throws -> Double {
         let healthyProcess = try startProcess(named: "steady", halt: nil)
         // Alone it owns all partitions, and its first sends are planned.
@@ -63,8 +68,9 @@ package final class PlannerDelayMeasurement {
         try run(
             sending: { sendCount < Self.sendsBeforeVictim },
             until: { sendCount == Self.sendsBeforeVictim && openSends.isEmpty })
-        let halt = StageProcess.PlannedDeath(
-            step: PlannerStep.offsetsSent.rawValue, time: Self.haltingTransaction, isStop: fault == .stopped)
+        let halt = StageProcess.PlannedHalt(
+            fault == .stopped ? .stop : .death, atStep: PlannerStep.offsetsSent.rawValue,
+            occurrence: Self.haltingTransaction)
         let victim = try startProcess(named: "victim", halt: halt)
         try run { victim.isHalted }
         // The wait for the rebalance between the two processes does not count.
@@ -72,9 +78,11 @@ package final class PlannerDelayMeasurement {
         longestSeconds = 0
         for id in openSends.keys { openSends[id]?.since = haltedAt }
         var restartedProcess: StageProcess?
+        // It has the victim's name, so that it finds the data of the killed process.
         if fault == .restarted { restartedProcess = try startProcess(named: "victim", halt: nil) }
         func hasSentEnough() -> Bool { Instant.now().seconds(since: haltedAt) > Self.sendingSeconds }
         try run(sending: { !hasSentEnough() }, until: { hasSentEnough() && openSends.isEmpty })
+        // A stopped process has not ended. A killed process is already gone.
         victim.kill()
         for process in [healthyProcess, restartedProcess].compactMap(\.self) {
             process.stop()
@@ -84,15 +92,16 @@ package final class PlannerDelayMeasurement {
         return longestSeconds
     }
 
-    private func startProcess(named name: String, halt: StageProcess.PlannedDeath?) throws -> StageProcess {
+    private func startProcess(named name: String, halt: StageProcess.PlannedHalt?) throws -> StageProcess {
         // The session timeout is the default of operation, because the measured wait consists of it and of the
         // transaction timeout.
         try StageProcess(
-            .planner, of: program, on: bed, data: "\(directory)/\(name)", death: halt,
+            .planner, of: program, on: bed, data: "\(directory)/\(name)", halt: halt,
             extraArguments: ["--session-milliseconds", String(FanOutSettings().sessionMilliseconds)])
     }
 
-    /// Lets the consumer read the expansions that are written from now on.
+    /// Lets the consumer read the expansions that are written from now on. The sends have the priority immediate, whose
+    /// expansions lie in this topic.
     private func assignConsumer() throws {
         var starts: [PartitionStart] = []
         for lane in 0..<Int32(bed.layout.lanes) {
@@ -111,9 +120,10 @@ package final class PlannerDelayMeasurement {
     private func run(sending isSending: () -> Bool = { true }, until isOver: () -> Bool) throws {
         let startedAt = Instant.now()
         while !isOver() {
-            if Instant.now().seconds(since: startedAt) > Self.planningSecondsMax {
+            if Instant.now().seconds(since: startedAt) > Self.waitSecondsMax {
                 throw KillTestFailure(
-                    "after \(Self.planningSecondsMax) s \(openSends.count) sends are not planned")
+                    "the planners have not come to the next step in \(Self.waitSecondsMax) s; \(openSends.count) sends are not planned"
+                )
             }
             if isSending() { writeSend() }
             try readExpansions()
@@ -123,7 +133,7 @@ package final class PlannerDelayMeasurement {
     private func writeSend() {
         sendCount += 1
         var content = PushContent(.update)
-        content.contentState = try? RawJSON(checking: Array("{\"goals\":1}".utf8), with: reader)
+        content.contentState = contentState
         let send = Send(
             id: "s\(sendCount)", app: TestBed.app.id, group: "match-\(sendCount)", audience: .group,
             content: content, priority: .immediate, acceptedAt: 1_763_600_000_000)
@@ -142,8 +152,8 @@ package final class PlannerDelayMeasurement {
                     try unsafe ExpansionRequest.decode(bytes, with: reader)
                 }), var openSend = openSends[expansion.send]
             else { continue }
-            openSend.lanes += 1
-            let isReceivedByAll = openSend.lanes == bed.layout.lanes
+            openSend.receivedLanes += 1
+            let isReceivedByAll = openSend.receivedLanes == bed.layout.lanes
             openSends[expansion.send] = isReceivedByAll ? nil : openSend
             if isReceivedByAll {
                 longestSeconds = max(longestSeconds, Instant.now().seconds(since: openSend.since))

@@ -94,7 +94,7 @@ package final class KillTestRunner<Plan: KillTestPlan> {
     private let plan: Plan
     private let directory: String
     /// Starts the process 0 or 1 on its own data directory.
-    private let startProcess: (_ number: Int, _ death: StageProcess.PlannedDeath?) throws -> StageProcess
+    private let startProcess: (_ number: Int, _ halt: StageProcess.PlannedHalt?) throws -> StageProcess
     private var random: SeededGenerator
     private var processes: [StageProcess] = []
     package private(set) var killCount = 0
@@ -110,9 +110,9 @@ package final class KillTestRunner<Plan: KillTestPlan> {
         self.plan = plan
         self.directory = directory
         random = SeededGenerator(seed: plan.seed)
-        startProcess = { number, death in
+        startProcess = { number, halt in
             try StageProcess(
-                worker, of: program, on: bed, data: "\(directory)/\(number)", death: death,
+                worker, of: program, on: bed, data: "\(directory)/\(number)", halt: halt,
                 extraArguments: extraArguments)
         }
     }
@@ -158,8 +158,9 @@ package final class KillTestRunner<Plan: KillTestPlan> {
             // The old process is replaced by one that dies at the step.
             try await kill(process, number: number, in: scenario)
             let isRare = step.rawValue >= scenario.firstRareStep.rawValue
-            let death = StageProcess.PlannedDeath(
-                step: step.rawValue, time: isRare ? 1 : 1 + random.number(below: Self.occurrencesMax))
+            let death = StageProcess.PlannedHalt(
+                .death, atStep: step.rawValue,
+                occurrence: isRare ? 1 : 1 + random.number(below: Self.occurrencesMax))
             let dyingProcess = try startProcess(number, death)
             let hasReachedStep = try await waitUntilHalted(dyingProcess, during: scenario)
             if hasReachedStep { reachedSteps.insert(step) }
@@ -174,8 +175,8 @@ package final class KillTestRunner<Plan: KillTestPlan> {
             try await leaveFrozen(process, during: scenario)
         case .freezeAtStep(let step):
             try await kill(process, number: number, in: scenario)
-            let stop = StageProcess.PlannedDeath(
-                step: step.rawValue, time: 1 + random.number(below: Self.occurrencesMax), isStop: true)
+            let stop = StageProcess.PlannedHalt(
+                .stop, atStep: step.rawValue, occurrence: 1 + random.number(below: Self.occurrencesMax))
             let stoppingProcess = try startProcess(number, stop)
             processes[number] = stoppingProcess
             guard try await waitUntilHalted(stoppingProcess, during: scenario) else {

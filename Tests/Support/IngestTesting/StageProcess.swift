@@ -18,22 +18,28 @@ package final class StageProcess {
         case webhooks = "webhooks-worker"
     }
 
-    /// The moment at which the process kills itself.
-    package struct PlannedDeath: Sendable {
+    /// The moment at which the process kills or stops itself.
+    package struct PlannedHalt: Sendable {
+        package enum Kind: Sendable {
+            /// The process kills itself (SIGKILL).
+            case death
+            /// The process stops itself (SIGSTOP), and a test can resume it.
+            case stop
+        }
+
+        package let kind: Kind
         /// The number of the step.
         package let step: Int
         /// The occurrence of the step, counted from 1.
-        package let time: Int
+        package let occurrence: Int
         /// A step after whose first occurrence the counting starts. Nil means at once.
-        package let after: Int?
-        /// Whether the process stops itself (SIGSTOP) instead. A test can then resume it.
-        package let isStop: Bool
+        package let firstStep: Int?
 
-        package init(step: Int, time: Int, after: Int? = nil, isStop: Bool = false) {
+        package init(_ kind: Kind, atStep step: Int, occurrence: Int, after firstStep: Int? = nil) {
+            self.kind = kind
             self.step = step
-            self.time = time
-            self.after = after
-            self.isStop = isStop
+            self.occurrence = occurrence
+            self.firstStep = firstStep
         }
     }
 
@@ -47,7 +53,7 @@ package final class StageProcess {
     ///   - extraArguments: Additional arguments of this worker.
     package init(
         _ worker: Worker, of program: String, on bed: TestBed, data: String, sweepMilliseconds: Int? = nil,
-        death: PlannedDeath? = nil, extraArguments: [String] = []
+        halt: PlannedHalt? = nil, extraArguments: [String] = []
     ) throws {
         var arguments =
             [
@@ -55,9 +61,11 @@ package final class StageProcess {
                 bed.layout.prefix, "--lanes", String(bed.layout.lanes), "--data", data,
             ]
         if let sweepMilliseconds { arguments += ["--sweep-milliseconds", String(sweepMilliseconds)] }
-        if let death { arguments += ["--die-at-step", String(death.step), "--at-time", String(death.time)] }
-        if let after = death?.after { arguments += ["--after-step", String(after)] }
-        if death?.isStop == true { arguments += ["--stop-there", "1"] }
+        if let halt {
+            arguments += ["--die-at-step", String(halt.step), "--at-time", String(halt.occurrence)]
+            if let firstStep = halt.firstStep { arguments += ["--after-step", String(firstStep)] }
+            if halt.kind == .stop { arguments += ["--stop-there", "1"] }
+        }
         arguments += extraArguments
         process = try ChildProcess(program, arguments: arguments)
     }

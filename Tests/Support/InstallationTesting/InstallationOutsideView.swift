@@ -1,8 +1,12 @@
 internal import CatalogRecords
+internal import ProcessTesting
 
 /// The view of a fleet from outside at the end of a match: the screens of the phones, and the answers to another
 /// customer, who asks for everything of the match and sends to its group.
 struct InstallationOutsideView {
+    /// The time limit for the progress of a send.
+    private static let completionSecondsMax = 120.0
+
     /// The simulator's summary of the phones (`FleetBackend.screens(of:)`).
     let screens: String
     /// The paths that the other customer requested, with the answers.
@@ -41,9 +45,13 @@ struct InstallationOutsideView {
     private static func targetCount(
         of send: FleetBackend.AcceptedSend, by backend: FleetBackend, key: String
     ) async throws -> Int {
+        var deadline = PollingDeadline(seconds: completionSecondsMax)
         while true {
             let progress = try await backend.progress(of: send, key: key)
             if let progress, progress.isComplete { return progress.targeted }
+            guard !deadline.hasPassed() else {
+                throw FleetFailure("the other customer's send \(send.id) does not become complete")
+            }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

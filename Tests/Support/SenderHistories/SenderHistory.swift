@@ -3,8 +3,8 @@ package import Jobs
 /// The result of one simulated history of senders: a fan-out, a cluster, APNs, and sender processes that die, stop and
 /// exchange lanes. Equal seeds give equal histories.
 package struct SenderHistory {
-    /// Descriptions of the faults of the sender that were found: the rules that its plan broke.
-    package let faults: [String]
+    /// Descriptions of the rules that the sender's plan broke.
+    package let violations: [String]
     /// The outcomes that occurred in receipts.
     package let outcomes: Set<ReceiptOutcome>
 
@@ -30,6 +30,6 @@ package struct SenderHistory {
             seed: seed, kind: kind, mayDie: mayDie, usesRealPools: usesRealPools)
         for _ in 0..<Self.stepCount where simulation.violations.isEmpty { simulation.step() }
         if simulation.violations.isEmpty { simulation.settle() }
-        (faults, outcomes) = (simulation.violations, simulation.outcomes)
+        (violations, outcomes) = (simulation.violations, simulation.outcomes)
     }
 }

@@ -16,15 +16,16 @@ extension SenderSimulation {
         let id = SimulatedJobID(position: sheet.originPosition, line: sheet.originLine(push.line))
         guard let job = jobs[id] else { return reportViolation("\(id) was never made") }
         if now >= process.leaseEnd { reportViolation("\(id) leaves without a lease") }
-        if process.pushesInFlight.contains(where: { $0.subject == job.subject }) {
-            reportViolation("two pushes at once for \(job.subject)")
+        if process.pushesInFlight.contains(where: { $0.pushTarget == job.pushTarget }) {
+            reportViolation("two pushes at once for \(job.pushTarget)")
         }
         checkPushIsNeeded(by: process, job: id, attempt: sheet.attempt)
         if let reason = staleReason(head: job.head, knownTo: process) {
             reportViolation("\(id) leaves though \(reason)")
         }
         let flight = SimulatedProcess.PushInFlight(
-            tag: push.tag, job: id, attempt: sheet.attempt, subject: job.subject, sendBy: process.leaseEnd,
+            tag: push.tag, job: id, attempt: sheet.attempt, pushTarget: job.pushTarget,
+            sendBy: process.leaseEnd,
             state: .waiting)
         if usesRealPools {
             return submitPush(

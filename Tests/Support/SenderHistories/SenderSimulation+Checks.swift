@@ -63,7 +63,8 @@ extension SenderSimulation {
     /// Checks that no push leaves whose process must know that its job is done. A death excuses a duplicated
     /// push only if the first outcome was not stored when the lane's next owner read `receipts`.
     func checkPushIsNeeded(by process: SimulatedProcess, job id: SimulatedJobID, attempt: Int) {
-        guard let state = receiptStates[id], let readEnd = process.receiptsReadTo[id.position.partition]
+        guard let state = receiptStates[id],
+            let readEnd = process.mustKnowReceiptsBelow[id.position.partition]
         else {
             return
         }
@@ -131,7 +132,8 @@ extension SenderSimulation {
             if other.head.event == .end, other.head.scope == .group { return true }
             let isReplaceable = head.event == .update && head.isConflatable && other.head.event != .start
             let hasSameTarget =
-                other.head.scope == head.scope && (head.scope == .group || other.activity == job.activity)
+                other.head.scope == head.scope
+                && (head.scope == .group || other.supersedingKey == job.supersedingKey)
             return isReplaceable && hasSameTarget
         }
         if !isReplaced {

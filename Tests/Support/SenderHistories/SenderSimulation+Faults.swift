@@ -52,7 +52,7 @@ extension SenderSimulation {
 
     private func measureDelay() {
         for sheetNumber in 0..<Self.sheetsBeforeMeasurement {
-            makeSheet(of: Self.faultyApp, at: laneInTurn(sheetNumber))
+            makeSheet(of: Self.faultyApp, at: partitionInTurn(forSheet: sheetNumber))
         }
         runSteps(until: now.advanced(byMilliseconds: Self.headStartMilliseconds)) { false }
         for lane in Self.lanes {
@@ -75,7 +75,8 @@ extension SenderSimulation {
         finishJobs(of: [Self.soundApp, Self.faultyApp])
         for sheetNumber in 0..<Self.sheetsBeforeMeasurement {
             makeSheet(
-                of: occurs(percent: 50) ? Self.soundApp : Self.faultyApp, at: laneInTurn(sheetNumber))
+                of: occurs(percent: 50) ? Self.soundApp : Self.faultyApp,
+                at: partitionInTurn(forSheet: sheetNumber))
         }
         isMeasuringDelay = true
         defer { isMeasuringDelay = false }
@@ -91,7 +92,7 @@ extension SenderSimulation {
     }
 
     /// Returns the partition of `jobs` for a sheet. The lanes take turns.
-    private func laneInTurn(_ sheetNumber: Int) -> SimulatedKafka.Partition {
+    private func partitionInTurn(forSheet sheetNumber: Int) -> SimulatedKafka.Partition {
         SimulatedKafka.Partition(lane: Self.lanes[sheetNumber % Self.lanes.count], topic: .normal)
     }
 

@@ -18,9 +18,11 @@ extension SenderSimulation {
     private func revokeLanes() {
         for process in processes {
             let isReachable = process.isLoopRunning && !process.hasLostLanes
-            guard isReachable, !process.lanes.isEmpty, !process.isReleasingLanes else { continue }
+            guard isReachable, !process.lanes.isEmpty, process.laneRelease == .notRequested else {
+                continue
+            }
             process.plan.revoked(by: now.advanced(byMilliseconds: Self.revocationMilliseconds), at: time)
-            process.isReleasingLanes = true
+            process.laneRelease = .requested
             performActions(of: process)
         }
     }
@@ -28,12 +30,11 @@ extension SenderSimulation {
     /// Advances a rebalance: when no process has lanes, each lane goes to a random process. Starts one if a lane has no
     /// owner.
     func settleGroup() {
-        for process in processes where process.isReleasingLanes && process.hasReleasedLanes {
+        for process in processes where process.laneRelease == .done {
             process.lanes = []
             process.epoch += 1
-            process.isReleasingLanes = false
+            process.laneRelease = .notRequested
         }
-        for process in processes { process.hasReleasedLanes = false }
         let ownedLaneCount = { [self] in processes.reduce(0) { $0 + $1.lanes.count } }
         if isRebalancing {
             revokeLanes()
@@ -57,16 +58,16 @@ extension SenderSimulation {
     private func notifyOfAssignment(_ member: SimulatedProcess) {
         let starts = member.lanes.sorted().map(kafka.laneStart)
         for start in starts {
-            member.receiptsReadTo[start.lane] = kafka.receiptsEndOffset(ofLane: start.lane)
+            member.mustKnowReceiptsBelow[start.lane] = kafka.receiptsEndOffset(ofLane: start.lane)
             for topic in JobTopic.allCases {
                 let partition = SimulatedKafka.Partition(lane: start.lane, topic: topic)
                 member.positions[partition.index] = start.partitions[topic.rawValue].base
-                member.paused[partition.index] = true
+                member.isPaused[partition.index] = true
             }
         }
         member.lastPoll = now
         // An assignment proves the ownership of the lanes, as in `AssignmentState`.
-        member.isSuspect = false
+        member.doubtsItsLanes = false
         member.epoch += 1
         member.plan.assigned(starts)
         performActions(of: member)
@@ -85,7 +86,7 @@ extension SenderSimulation {
             _ = append(write)
         }
         // Before the group notices the death, it still accepts commits that were sent.
-        for commit in process.commits where commit.isDone == nil {
+        for commit in process.commits where commit.isAccepted == nil {
             guard occurs(percent: 50) else { break }
             _ = accept(commit, of: process)
         }
@@ -105,7 +106,7 @@ extension SenderSimulation {
     /// Stops a process as SIGSTOP does. It continues in a later step.
     func stopProcess() {
         let process = processes[random.number(below: processes.count)]
-        guard process.stoppedAt == nil, !process.isReleasingLanes else { return }
+        guard process.stoppedAt == nil, process.laneRelease != .requested else { return }
         process.stoppedAt = now
         deaths += 1
         duplicatesMax += limits.permitsMax

@@ -57,7 +57,7 @@ extension SenderSimulation {
             if actions.isLastCommit { process.lastCommit = commit } else { process.commits.append(commit) }
         }
         if actions.isReleased {
-            process.hasReleasedLanes = true
+            if process.laneRelease == .requested { process.laneRelease = .done }
             process.receiptReads.forgetAll()
         }
         checkReportedTokens(actions)
@@ -75,11 +75,11 @@ extension SenderSimulation {
     private func performConsumerActions(_ actions: DeliveryActions, of process: SimulatedProcess) {
         for read in actions.receiptReads { process.receiptReads.planRead(lane: read.lane, from: read.from) }
         for flow in actions.pauses {
-            process.paused[SimulatedKafka.Partition(lane: flow.lane, topic: flow.topic).index] = true
+            process.isPaused[SimulatedKafka.Partition(lane: flow.lane, topic: flow.topic).index] = true
         }
         for resume in actions.resumes {
             let partition = SimulatedKafka.Partition(lane: resume.lane, topic: resume.topic)
-            process.paused[partition.index] = false
+            process.isPaused[partition.index] = false
             if let from = resume.from { process.positions[partition.index] = from }
         }
     }

@@ -14,7 +14,7 @@ extension SenderSimulation {
         if process.hasLostLanes, occursOrIsCalm(percent: 40) {
             process.hasLostLanes = false
             process.epoch += 1
-            process.isSuspect = false
+            process.doubtsItsLanes = false
             process.plan.lost(at: time)
             performActions(of: process)
         }
@@ -50,7 +50,7 @@ extension SenderSimulation {
             if offset == end { process.receiptReads.reachedEnd(lane: start.lane, at: end) }
         }
         for finishedRead in process.receiptReads.takeEnded() {
-            process.receiptsReadTo[finishedRead.lane] = finishedRead.offset
+            process.mustKnowReceiptsBelow[finishedRead.lane] = finishedRead.offset
             process.plan.receiptReadEnded(lane: finishedRead.lane, until: finishedRead.offset, at: time)
         }
     }
@@ -83,7 +83,7 @@ extension SenderSimulation {
     private func deliverSheets(to process: SimulatedProcess, from partition: SimulatedKafka.Partition) {
         for _ in 0..<1 + random.number(below: 3) {
             let position = process.positions[partition.index]
-            if process.paused[partition.index] { return }
+            if process.isPaused[partition.index] { return }
             guard position < kafka.endOffset(of: partition) else {
                 return process.plan.reachedEnd(of: partition.topic, lane: partition.lane, at: position)
             }

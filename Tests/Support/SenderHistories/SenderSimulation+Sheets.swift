@@ -64,7 +64,8 @@ extension SenderSimulation {
             let subject = head.event == .start ? "\(app) \(recipient)" : "\(app) \(recipient) \(entry)"
             jobs.append(
                 SimulatedJob(
-                    head: head, subject: subject, activity: "\(head.scope) \(head.group!) \(subject)"))
+                    head: head, pushTarget: subject, supersedingKey: "\(head.scope) \(head.group!) \(subject)"
+                ))
         }
         if jobs.isEmpty { return makeJobs(lane: lane, app: app) }
         return SheetJobs(head: head, lines: lines.bytes, jobs: jobs)

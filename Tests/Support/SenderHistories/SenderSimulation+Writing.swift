@@ -61,23 +61,26 @@ extension SenderSimulation {
 
     /// Lets the group decide about requested commits, and tells the plan about decided ones. Either may wait.
     func commitOffsets(of process: SimulatedProcess) {
-        for index in process.commits.indices where process.commits[index].isDone == nil {
+        for index in process.commits.indices where process.commits[index].isAccepted == nil {
             guard process.lastCommit != nil || occursOrIsCalm(percent: 80) else { break }
-            process.commits[index].isDone = accept(process.commits[index], of: process)
+            process.commits[index].isAccepted = accept(process.commits[index], of: process)
         }
-        while let commit = process.commits.first, let isDone = commit.isDone, occursOrIsCalm(percent: 70) {
+        while let commit = process.commits.first, let isAccepted = commit.isAccepted,
+            occursOrIsCalm(percent: 70)
+        {
             process.commits.removeFirst()
-            notify(process, of: commit, isDone: isDone)
+            notify(process, of: commit, isAccepted: isAccepted)
         }
         guard let lastCommit = process.lastCommit else { return }
         process.lastCommit = nil
-        notify(process, of: lastCommit, isDone: accept(lastCommit, of: process))
+        notify(process, of: lastCommit, isAccepted: accept(lastCommit, of: process))
     }
 
-    private func notify(_ process: SimulatedProcess, of commit: SimulatedProcess.PendingCommit, isDone: Bool)
-    {
-        if isDone, !commit.isBeforeStop { process.isSuspect = false }
-        process.plan.committed(commit.number, isAccepted: isDone, at: time)
+    private func notify(
+        _ process: SimulatedProcess, of commit: SimulatedProcess.PendingCommit, isAccepted: Bool
+    ) {
+        if isAccepted, !commit.wasRequestedBeforeStop { process.doubtsItsLanes = false }
+        process.plan.committed(commit.number, isAccepted: isAccepted, at: time)
         performActions(of: process)
     }
 

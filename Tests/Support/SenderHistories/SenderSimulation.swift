@@ -216,8 +216,8 @@ final class SenderSimulation {
     private func noteSuspension(of process: SimulatedProcess, since start: Instant) {
         guard now.milliseconds(since: start) > Self.suspensionMilliseconds, process.plan.laneCount > 0
         else { return }
-        process.isSuspect = true
-        for index in process.commits.indices { process.commits[index].isBeforeStop = true }
+        process.doubtsItsLanes = true
+        for index in process.commits.indices { process.commits[index].wasRequestedBeforeStop = true }
         process.plan.suspended()
     }
 }

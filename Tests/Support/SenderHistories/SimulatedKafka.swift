@@ -20,9 +20,9 @@ struct SimulatedKafka {
         case takeover(TakeoverMarker)
     }
 
-    /// A partition of one of the four job topics.
+    /// A partition of one of the job topics.
     struct Partition: Hashable {
-        static let topicCount = 4
+        static let topicCount = JobTopic.allCases.count
 
         let lane: Int32
         let topic: JobTopic

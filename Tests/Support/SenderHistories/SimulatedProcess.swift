@@ -8,10 +8,13 @@ internal import Sender
 final class SimulatedProcess {
     /// A push that the client has accepted and not yet ended.
     struct PushInFlight {
+        /// The number by which the plan knows the push.
         let tag: UInt64
         let job: SimulatedJobID
+        /// The number of the job's attempt, from 1.
         let attempt: Int
-        let subject: String
+        /// The activity or start token, as in `SimulatedJob`.
+        let pushTarget: String
         let sendBy: Instant
         var state: PushState
     }
@@ -31,9 +34,19 @@ final class SimulatedProcess {
         let offsets: [DeliveryActions.OffsetCommit]
         let epoch: Int
         /// Whether it was requested before a stop, so that its result proves nothing about the time after the stop.
-        var isBeforeStop = false
+        var wasRequestedBeforeStop = false
         /// Whether the group accepted it. Nil until the group has decided.
-        var isDone: Bool?
+        var isAccepted: Bool?
+    }
+
+    /// The process's part in a rebalance.
+    enum LaneRelease {
+        /// The group has not asked for the lanes.
+        case notRequested
+        /// The group has asked, and the process finishes its pushes.
+        case requested
+        /// The process has let the lanes go, and the group has not noticed it.
+        case done
     }
 
     private static let partitionCount = SenderSimulation.lanes.count * SimulatedKafka.Partition.topicCount
@@ -60,15 +73,15 @@ final class SimulatedProcess {
 
     // The consumer. Both lists have an element for each partition, by `SimulatedKafka.Partition.index`.
     /// Whether the plan has paused the partition.
-    var paused = Array(repeating: true, count: SimulatedProcess.partitionCount)
+    var isPaused = Array(repeating: true, count: SimulatedProcess.partitionCount)
     /// The next offset to read.
     var positions = Array(repeating: Int64(0), count: SimulatedProcess.partitionCount)
-    /// The number of notes that the process has read.
+    /// The number of records of `superseded` that the process has read.
     var notesRead = 0
     var receiptReads = ReceiptReadPlan()
-    /// The process must know each lane's `receipts` below this offset. They existed when the lane was
-    /// assigned or when they were read last.
-    var receiptsReadTo: [Int32: Int64] = [:]
+    /// The end of each lane's `receipts` when the lane was assigned, or when they were read last. The process must know
+    /// the receipts below it.
+    var mustKnowReceiptsBelow: [Int32: Int64] = [:]
 
     // The membership of the group.
     /// The lanes that the group has assigned to the process.
@@ -81,12 +94,12 @@ final class SimulatedProcess {
     /// The end of a stall of the event loop, or nil while it runs. The library's threads go on, so the group keeps the
     /// process.
     var stalledUntil: Instant?
-    /// Whether the process cannot know that the lanes are still its own, because it was stopped for long.
-    var isSuspect = false
-    /// Whether the group took its lanes while it was stopped.
+    /// Whether the process cannot know that the lanes are still its own, because it was stopped for long. An assignment,
+    /// a loss, or a commit that was requested and accepted after the stop ends the doubt.
+    var doubtsItsLanes = false
+    /// Whether the group took its lanes while it was stopped. A poll tells the process.
     var hasLostLanes = false
-    var isReleasingLanes = false
-    var hasReleasedLanes = false
+    var laneRelease = LaneRelease.notRequested
 
     init(number: Int, limits: SenderLimits, seed: UInt64, at now: Instant) {
         self.number = number
@@ -97,28 +110,8 @@ final class SimulatedProcess {
     /// Whether its event loop runs.
     var isLoopRunning: Bool { stoppedAt == nil && stalledUntil == nil }
 
-    /// The end of the lease. Until then no other process can own the lanes.
+    /// The end of the lease. Until then no other process can own the lanes. In doubt it is in the past.
     var leaseEnd: Instant {
-        isSuspect ? Instant(nanoseconds: 0) : lastPoll.advanced(byMilliseconds: Self.leaseMilliseconds)
+        doubtsItsLanes ? Instant(nanoseconds: 0) : lastPoll.advanced(byMilliseconds: Self.leaseMilliseconds)
     }
-}
-
-/// The id of a job: the position and the line where it was first stored. It stays the same in the tiers.
-struct SimulatedJobID: Hashable, CustomStringConvertible {
-    let position: JobPosition
-    let line: Int
-    var description: String { "\(position.topic)/\(position.partition)/\(position.offset)#\(line)" }
-}
-
-/// The simulation's knowledge of a job.
-struct SimulatedJob {
-    let head: SheetHead
-    /// The activity or start token that the job pushes to. It gets one push at a time.
-    let subject: String
-    /// The subject within its scope and group. A newer update for the same one replaces this job.
-    let activity: String
-    /// The number of pushes that APNs processed.
-    var processedCount = 0
-    /// The number of pushes whose outcome stayed unknown to the process, so that it may push again.
-    var unknownOutcomes = 0
 }

@@ -15,7 +15,7 @@ package final class APNsProvider: Sendable {
 
     private struct Budgets {
         var byHost: [String: ConnectBudget] = [:]
-        /// The last number that a pool got.
+        /// The id of the newest pool.
         var lastRequesterID: UInt64 = 0
     }
 
@@ -30,8 +30,11 @@ package final class APNsProvider: Sendable {
     }
 
     /// Takes a permit for one connection from the budget of the host. Returns false if no connection may be opened now.
+    /// The budget remembers the pools that wait, because the most important request of all gets the next permit.
     ///
-    /// - Parameter requesterID: the pool's number from `nextRequesterID`.
+    /// - Parameters:
+    ///   - requesterID: the pool's id from `nextRequesterID`.
+    ///   - request: the importance of the connection to the pool.
     func takeConnectPermit(
         to host: String, for requesterID: UInt64, request: ConnectRequest, at now: Instant
     ) -> Bool {
@@ -42,7 +45,7 @@ package final class APNsProvider: Sendable {
         }
     }
 
-    /// Returns a number for a new pool, by which the connect budgets know it.
+    /// Returns the id of a new pool, by which the connect budgets know it.
     func nextRequesterID() -> UInt64 {
         budgets.withLock { budgets in
             budgets.lastRequesterID += 1

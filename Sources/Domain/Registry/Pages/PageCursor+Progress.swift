@@ -8,10 +8,11 @@ extension PageCursor {
         return willVisit(suffix)
     }
 
-    /// Whether a walk will still come to a position.
-    package func willVisit(_ position: [UInt8]) -> Bool {
-        let isBehind = !position.lexicographicallyPrecedes(next)
-        let isBeforeOrigin = position.lexicographicallyPrecedes(origin)
+    /// Whether a walk through a table will still come to this key.
+    package func willVisit(_ key: [UInt8]) -> Bool {
+        guard case .table(let origin, let next, let isWrapped) = position else { return false }
+        let isBehind = !key.lexicographicallyPrecedes(next)
+        let isBeforeOrigin = key.lexicographicallyPrecedes(origin)
         return isWrapped ? isBehind && isBeforeOrigin : isBehind || isBeforeOrigin
     }
 

@@ -104,19 +104,16 @@ struct PageWalk: ~Copyable {
         _ source: RowSource, from start: PageCursor, upTo bound: [UInt8]?, filling page: inout TokenPage,
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
-        var cursor = start
-        let range = cursor.range
+        let range = start.range
         let isBounded = bound.map { bound in range.upper.map { bound.lexicographicallyPrecedes($0) } ?? true }
         let end = isBounded == true ? bound : range.upper
         if let next = try walkRange(
             KeyRange(from: range.lower, upTo: end), of: source, filling: &page, snapshot: snapshot)
         {
-            cursor.next = next
-            return cursor
+            return start.moved(to: next)
         }
-        guard isBounded == true, let bound else { return cursor.behindRange }
-        cursor.next = bound
-        return cursor
+        guard isBounded == true, let bound else { return start.wrapped }
+        return start.moved(to: bound)
     }
 
     /// Walks through a range of keys, or through the named recipients in it. The keys are without the prefix of
@@ -223,18 +220,18 @@ struct PageWalk: ~Copyable {
         _ activities: [String], of app: [UInt8], from start: PageCursor, filling page: inout TokenPage,
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
-        var cursor = start
-        while cursor.activityIndex < activities.count {
-            let lower = cursor.isWrapped ? cursor.next : []
-            if let next = try appendRows(
-                ofActivity: activities[cursor.activityIndex], app: app, from: lower, filling: &page,
-                snapshot: snapshot)
-            {
-                return PageCursor(withinActivityAt: cursor.activityIndex, next: next)
+        var (index, lower): (Int, [UInt8]) =
+            switch start.position {
+            case .table: (0, [])
+            case .activity(let index, let next): (index, next)
             }
-            cursor.activityIndex += 1
-            cursor.isWrapped = false
-            cursor.next = []
+        while index < activities.count {
+            if let next = try appendRows(
+                ofActivity: activities[index], app: app, from: lower, filling: &page, snapshot: snapshot)
+            {
+                return PageCursor(.activity(index: index, next: next))
+            }
+            (index, lower) = (index + 1, [])
         }
         return nil
     }

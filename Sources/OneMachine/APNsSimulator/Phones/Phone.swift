@@ -18,10 +18,10 @@ struct Phone {
         static let quit = Traits(rawValue: 16)
         /// The app is not installed any more.
         static let removed = Traits(rawValue: 32)
-        /// A report was lost while the app could not report. It sends a reconcile report later.
-        static let needsReconcile = Traits(rawValue: 64)
+        /// A report was lost while the app could not report. Later the app lists its running activities (`reconcile`).
+        static let owesReconcileReport = Traits(rawValue: 64)
         /// The app was launched while it could not report. It sends the report of its first launch later.
-        static let needsLaunchReport = Traits(rawValue: 128)
+        static let owesLaunchReport = Traits(rawValue: 128)
     }
 
     /// Index of its app in `Phones.apps`.
@@ -35,18 +35,18 @@ struct Phone {
     /// Index of its first start token in `Phones.startTokens`. The others follow it.
     var firstStartToken: UInt32
     /// Index of its newest activity in `Phones.activities`, -1 for none. `PhoneActivity.nextIndex` links the
-    /// others.
-    var firstActivity: Int32 = -1
+    /// older ones.
+    var newestActivity: Int32 = -1
     /// Number in a derived user name such as `user-3` (`PhoneNames`), -1 for none.
     var user: Int32 = -1
-    /// Number of its newest reception plus one, 0 for none.
+    /// Number of its newest reception plus one, 0 for none. Numbers of receptions fill all 32 bits.
     var newestReception: UInt32 = 0
-    // Ends of the used parts of the budgets of starts and updates (`PhoneSettings.PushBudget`), in milliseconds
-    // since 1970.
+    /// The time up to which the budget of starts is used, in milliseconds since 1970 (`PhoneSettings.PushBudget`).
     var startsSpentUntil: Int64 = 0
+    /// The time up to which the budget of updates is used, in milliseconds since 1970.
     var updatesSpentUntil: Int64 = 0
-    /// The memory of `returnsAt` and `removedAt`. A phone without the app needs no time of return.
-    var returnOrRemovalTime: Int64 = 0
+    /// The value of `returnsAt` and of `removedAt`, which share it: a phone without the app has no time of return.
+    private(set) var returnOrRemovalTime: Int64 = 0
 
     /// The time at which a phone that is away returns, in milliseconds since 1970.
     var returnsAt: Int64 {

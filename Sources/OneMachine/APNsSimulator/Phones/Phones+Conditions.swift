@@ -48,7 +48,7 @@ extension Phones {
     /// Whether no later activity of its phone belongs to the group.
     private func isNewest(activity index: Int, inGroup group: Int32) -> Bool {
         // A phone's activities are linked from the newest to the oldest.
-        var next = phones[Int(activities[index].phone)].firstActivity
+        var next = phones[Int(activities[index].phone)].newestActivity
         while next >= 0, Int(next) != index {
             if activities[Int(next)].group == group { return false }
             next = activities[Int(next)].nextIndex

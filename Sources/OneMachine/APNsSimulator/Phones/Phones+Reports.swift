@@ -41,7 +41,7 @@ extension Phones {
             return
         }
         guard phones[number].canReport else {
-            phones[number].traits.insert(.needsReconcile)
+            phones[number].traits.insert(.owesReconcileReport)
             return
         }
         guard sink != nil else { return }
@@ -60,15 +60,15 @@ extension Phones {
     /// Sends the reports that were withheld while the app could not report.
     func sendWithheldReports(ofPhone number: Int, at time: Int64) {
         guard phones[number].canReport else { return }
-        if phones[number].traits.contains(.needsLaunchReport) {
-            phones[number].traits.remove(.needsLaunchReport)
+        if phones[number].traits.contains(.owesLaunchReport) {
+            phones[number].traits.remove(.owesLaunchReport)
             reportFirstLaunch(ofPhone: number, at: time)
         }
         for index in activityIndices(ofPhone: number) where activities[index].hasUnreportedToken {
             reportToken(ofActivity: index, at: time)
         }
-        if phones[number].traits.contains(.needsReconcile) {
-            phones[number].traits.remove(.needsReconcile)
+        if phones[number].traits.contains(.owesReconcileReport) {
+            phones[number].traits.remove(.owesReconcileReport)
             reportStartTokens(ofPhone: number, at: time)
             report(.reconcile, fromPhone: number, at: time)
         }
@@ -77,7 +77,7 @@ extension Phones {
     /// Reports the first launch of the app: its profile and its start tokens.
     func reportFirstLaunch(ofPhone number: Int, at time: Int64) {
         guard phones[number].canReport else {
-            phones[number].traits.insert(.needsLaunchReport)
+            phones[number].traits.insert(.owesLaunchReport)
             return
         }
         report(.profile, fromPhone: number, at: time)

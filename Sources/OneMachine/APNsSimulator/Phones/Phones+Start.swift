@@ -83,8 +83,8 @@ extension Phones {
         activity.slotGeneration = activities[index].slotGeneration &+ 1
         activity.type = type
         activity.phone = Int32(number)
-        activity.nextIndex = phones[number].firstActivity
-        phones[number].firstActivity = Int32(index)
+        activity.nextIndex = phones[number].newestActivity
+        phones[number].newestActivity = Int32(index)
         if let content = payload.contentState { activity.content = contents.retain(content) }
         activity.group = retainGroup(of: payload, app: app, type: type)
         activity.timestamp = payload.timestamp ?? time / 1_000

@@ -110,8 +110,8 @@ extension Phones {
     /// Removes the activity from the list of its phone's activities.
     private func unlink(activity index: Int, fromPhone number: Int) {
         let next = activities[index].nextIndex
-        guard phones[number].firstActivity != Int32(index) else {
-            phones[number].firstActivity = next
+        guard phones[number].newestActivity != Int32(index) else {
+            phones[number].newestActivity = next
             return
         }
         for previous in activityIndices(ofPhone: number)

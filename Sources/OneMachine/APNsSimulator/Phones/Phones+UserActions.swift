@@ -55,7 +55,7 @@ extension Phones {
     package func openApp(onPhone number: Int, at time: Int64) {
         guard !phones[number].traits.contains(.removed) else { return }
         phones[number].traits.remove(.quit)
-        phones[number].traits.insert(.needsReconcile)
+        phones[number].traits.insert(.owesReconcileReport)
         for index in activityIndices(ofPhone: number) {
             advance(activity: index, to: time)
             guard activities[index].isRunning, activities[index].channel < 0 else { continue }
@@ -85,7 +85,7 @@ extension Phones {
     /// Reinstalls and opens the app. Its tokens are new, because the old ones died at the removal.
     package func installApp(onPhone number: Int, at time: Int64) {
         guard phones[number].traits.contains(.removed) else { return }
-        phones[number].traits.subtract([.removed, .away, .quit, .needsReconcile])
+        phones[number].traits.subtract([.removed, .away, .quit, .owesReconcileReport])
         for slot in 0..<startTokenCount(of: apps[Int(phones[number].app)]) {
             startTokens[Int(phones[number].firstStartToken) + slot].replace(
                 at: time, diedAt: phones[number].removedAt)
@@ -172,7 +172,7 @@ extension Phones {
         if phones[number].canReport {
             report(.startToken, fromPhone: number, index: slot, at: time)
         } else {
-            phones[number].traits.insert(.needsReconcile)
+            phones[number].traits.insert(.owesReconcileReport)
         }
     }
 }

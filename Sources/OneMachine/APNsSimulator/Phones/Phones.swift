@@ -99,7 +99,7 @@ package final class Phones {
     /// Returns the indices of a phone's activities, newest first.
     func activityIndices(ofPhone number: Int) -> [Int] {
         var indices: [Int] = []
-        var index = phones[number].firstActivity
+        var index = phones[number].newestActivity
         while index >= 0 {
             indices.append(Int(index))
             index = activities[Int(index)].nextIndex

@@ -17,19 +17,23 @@ final class ServedConnection: TLSConnectionDelegate {
     let session: ServerSession
     /// Time of the last request. `Simulator` closes a connection that is idle for too long.
     private(set) var lastRequestAt: Instant
+    /// Number of requests whose answer is delayed.
+    private var delayedReplies = 0
+    /// Open streams whose requests are never answered, because of a fault.
+    private var unansweredStreams: [ServerStreamID] = []
+
+    // MARK: Accessed by each request
+    //
     // Exclusivity is unchecked to save time: each request accesses these properties on one thread, and no call
     // made during an access uses them again.
+
     /// The provider token and the number of streams that the client may open.
     @safe @exclusivity(unchecked) var state: ConnectionState
     @safe @exclusivity(unchecked) private var requestCount = 0
     /// The injected faults of the whole connection.
     @safe @exclusivity(unchecked) var faults = ConnectionFaults()
-    /// Number of requests whose answer is delayed.
-    private var delayedReplies = 0
-    /// Open streams whose requests are never answered, because of a fault.
-    private var unansweredStreams: [ServerStreamID] = []
     /// Journal entries of answers that the session has, but has not sent completely.
-    @safe @exclusivity(unchecked) private var unsentAnswers = UnsentAnswers()
+    @safe @exclusivity(unchecked) var unsentAnswers = UnsentAnswers()
 
     /// HTTP's answer to header fields that are too large.
     private static let headerFieldsTooLarge = 431
@@ -73,13 +77,13 @@ final class ServedConnection: TLSConnectionDelegate {
         let byteCount = unsafe session.pull(
             into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<byteCountMax]))
         if faults.recordSent(byteCount: byteCount) {
-            recordSentAnswers(isTruncated: session.wantsToSend)
+            journalSentAnswers(isUncertain: session.wantsToSend)
             // Reset in the loop's next iteration, because the pulled bytes are sent in this one.
             simulator.delayedActions.schedule(afterMilliseconds: 0) { [self] in transport.reset() }
         }
         let isSessionEmpty = byteCount < byteCountMax
         if isSessionEmpty {
-            recordSentAnswers(isTruncated: false)
+            journalSentAnswers(isUncertain: false)
             endIfDone()
         }
         return byteCount
@@ -89,20 +93,28 @@ final class ServedConnection: TLSConnectionDelegate {
         session.end()
         let time = simulator.clock.now
         for entry in unsentAnswers.takeClosed(isOpen: { _ in false }) {
-            recordEntry(entry, isSent: false, at: time)
+            finishEntry(entry, isSent: false, at: time)
         }
         simulator.connectionDidClose(self)
     }
 
     /// Ends the connection when everything is done: by the rules of HTTP/2, or after a GOAWAY that closes it.
     private func endIfDone() {
-        if session.isFinished, faults.end != .never || session.events.failure != nil {
-            return transport.finish()
-        }
-        guard faults.end == .whenAnswered, delayedReplies == 0, !session.wantsToSend else { return }
-        // Requests that are never answered do not keep the connection open.
+        let isDone =
+            switch faults.end {
+            case .whenFinished: session.isFinished
+            case .whenAnswered: session.isFinished || isEverythingAnswered()
+            // A violation of HTTP/2 ends the connection all the same.
+            case .never: session.isFinished && session.events.failure != nil
+            }
+        if isDone { transport.finish() }
+    }
+
+    /// Returns whether all answers are sent. Requests that are never answered do not count.
+    private func isEverythingAnswered() -> Bool {
+        guard delayedReplies == 0, !session.wantsToSend else { return false }
         unansweredStreams.removeAll { !session.isOpen($0) }
-        if session.openStreamCount == unansweredStreams.count { transport.finish() }
+        return session.openStreamCount == unansweredStreams.count
     }
 
     // MARK: Requests
@@ -134,6 +146,7 @@ final class ServedConnection: TLSConnectionDelegate {
         let isGoaway = if case .goaway = injected.connectionFault { true } else { false }
         if isGoaway { apply(injected.connectionFault, at: facts.stream) }
 
+        // The HTTP layer answers such a request before a fault could act.
         let requestFault: InjectedFault.RequestFault? =
             incoming.areHeadersTruncated
             ? .answerBody(status: Self.headerFieldsTooLarge, body: []) : injected.requestFault
@@ -143,12 +156,12 @@ final class ServedConnection: TLSConnectionDelegate {
         let exchange = Exchange(
             stream: incoming.stream, requestFault: requestFault, verdict: verdict, kind: facts.kind,
             isDirect: request.isDirect, omitsBody: request.isMethod("HEAD"), id: request.id, entry: entry)
-        complete(exchange, afterMilliseconds: injected.delayMilliseconds)
+        answer(exchange, afterMilliseconds: injected.delayMilliseconds)
         if !isGoaway { apply(injected.connectionFault, at: facts.stream) }
     }
 
     /// Returns the entry of a request whose outcome is not known yet: until then it counts as unanswered.
-    private func journalEntry(
+    func journalEntry(
         for request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest, facts: RequestFacts
     ) -> JournalEntry {
         JournalEntry(
@@ -158,27 +171,29 @@ final class ServedConnection: TLSConnectionDelegate {
 
     // MARK: Answers
 
-    private func complete(_ exchange: Exchange, afterMilliseconds milliseconds: Int) {
-        guard milliseconds > 0 else { return complete(exchange) }
+    private func answer(_ exchange: Exchange, afterMilliseconds milliseconds: Int) {
+        guard milliseconds > 0 else { return carryOut(exchange) }
         delayedReplies += 1
         simulator.delayedActions.schedule(afterMilliseconds: milliseconds) { [self] in
             delayedReplies -= 1
-            complete(exchange)
+            carryOut(exchange)
             transport.requestFill()
         }
     }
 
     /// Processes and answers the request, unless its fault demands something else. A delayed request is
     /// processed even if its sender no longer waits, unless a later GOAWAY excluded it.
-    private func complete(_ exchange: Exchange) {
+    private func carryOut(_ exchange: Exchange) {
         guard exchange.stream.number <= faults.goawayLastStream else {
-            return recordExchange(exchange, outcome: .notProcessed)
+            return journalUnanswered(exchange, outcome: .notProcessed)
         }
+        // A GOAWAY must be truthful: it cannot exclude a request that was carried out.
         faults.settledStream = max(faults.settledStream, exchange.stream.number)
         switch exchange.requestFault {
         case nil:
             let (reply, isDelivered) = simulator.process(exchange)
             send(reply, for: exchange, isDelivered: isDelivered)
+        // APNs says yes and loses the push.
         case .answer(200, _, _, _): send(.accepted, for: exchange)
         case .answer(let status, let reason, let timestamp, let retryAfter):
             let reply = Reply.refused(
@@ -188,11 +203,11 @@ final class ServedConnection: TLSConnectionDelegate {
         case .reset(let code, let processed):
             let isDelivered = processed && simulator.process(exchange).isDelivered
             session.reset(exchange.stream, code: code)
-            recordExchange(exchange, outcome: .reset(code), isDelivered: isDelivered)
+            journalUnanswered(exchange, outcome: .reset(code), isDelivered: isDelivered)
         case .silence(let processed):
             let isDelivered = processed && simulator.process(exchange).isDelivered
             if session.isOpen(exchange.stream) { unansweredStreams.append(exchange.stream) }
-            recordExchange(exchange, outcome: .silence, isDelivered: isDelivered)
+            journalUnanswered(exchange, outcome: .silence, isDelivered: isDelivered)
         }
     }
 
@@ -210,54 +225,6 @@ final class ServedConnection: TLSConnectionDelegate {
         case .allow(let streams): allow(streams: streams)
         case .close: shutDown(reason: reply.reason ?? "TooManyErrors", code: .enhanceYourCalm)
         }
-        recordReply(reply, for: exchange, isDelivered: isDelivered, isQueued: isQueued)
-    }
-
-    // MARK: The journal
-
-    /// Passes the entry of an answer to the journal, and keeps it until the whole answer was sent.
-    /// - Parameter isQueued: whether the session has the answer. False if the stream has closed.
-    private func recordReply(_ reply: Reply, for exchange: Exchange, isDelivered: Bool, isQueued: Bool) {
-        guard var entry = exchange.entry else { return }
-        entry.outcome = .answered(status: reply.status, reason: reply.reason, isSent: false)
-        entry.isDelivered = isDelivered
-        simulator.journal?.willAnswer(&entry)
-        // The entry of an answer that cannot be sent any more: this one, or an earlier one of the slot.
-        let unsendable = isQueued ? unsentAnswers.add(entry, for: exchange.stream) : entry
-        if let unsendable { recordEntry(unsendable, isSent: false, at: simulator.clock.now) }
-    }
-
-    /// Passes the outcome of a request without an answer to the journal.
-    private func recordExchange(
-        _ exchange: Exchange, outcome: JournalEntry.Outcome, isDelivered: Bool = false
-    ) {
-        guard var entry = exchange.entry else { return }
-        entry.outcome = outcome
-        entry.isDelivered = isDelivered
-        entry.endedAt = simulator.clock.now
-        simulator.journal?.didEnd(entry)
-    }
-
-    /// Passes the outcome of an answer to the journal: sent completely, or lost.
-    private func recordEntry(_ entry: consuming JournalEntry, isSent: Bool, at time: Int64) {
-        if isSent { entry.outcome.markSent() }
-        entry.endedAt = time
-        simulator.journal?.didEnd(entry)
-    }
-
-    /// Passes to the journal the entries of the answers that were sent, and of those whose streams have closed.
-    /// - Parameter isTruncated: whether the connection ends within a frame. Then it is uncertain which answers
-    ///   were sent completely.
-    private func recordSentAnswers(isTruncated: Bool) {
-        guard unsentAnswers.count > 0 else { return }
-        let time = simulator.clock.now
-        session.takeSentResponses { stream in
-            if let entry = unsentAnswers.take(for: stream) {
-                recordEntry(entry, isSent: !isTruncated, at: time)
-            }
-        }
-        for entry in unsentAnswers.takeClosed(isOpen: session.isOpen) {
-            recordEntry(entry, isSent: false, at: time)
-        }
+        journalAnswer(reply, for: exchange, isDelivered: isDelivered, isQueued: isQueued)
     }
 }

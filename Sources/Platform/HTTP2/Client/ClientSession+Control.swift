@@ -12,6 +12,8 @@ extension ClientSession {
     /// The bytes of one setting: the identifier (16 bits) and the value (32 bits).
     static let settingBytes = 6
     static let pingBytes = 8
+    private static let resetBytes = 4
+    private static let windowUpdateBytes = 4
     /// The bytes of GOAWAY before its debug data: the last stream and the error code.
     private static let goawayBytesMin = 8
     /// The allowed values of SETTINGS_MAX_FRAME_SIZE.
@@ -22,8 +24,10 @@ extension ClientSession {
     func readSettings(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
         guard header.stream == 0 else { return reportViolation(code: .protocolError) }
         if header.hasFlag(FrameHeader.FrameFlag.acknowledgement) {
-            if !hasSettings { return reportViolation(code: .protocolError) }
-            return payload.count == 0 ? () : reportViolation(code: .frameSizeError)
+            // The first frame of a server is its own SETTINGS (RFC 9113, 3.4).
+            guard hasSettings else { return reportViolation(code: .protocolError) }
+            guard payload.count == 0 else { return reportViolation(code: .frameSizeError) }
+            return
         }
         guard payload.count % Self.settingBytes == 0 else { return reportViolation(code: .frameSizeError) }
         guard payload.count / Self.settingBytes <= limits.settingsEntriesMax else {
@@ -66,7 +70,7 @@ extension ClientSession {
         let change = Int(bytes) - Int(peerSettings.streamWindowBytes)
         peerSettings.streamWindowBytes = bytes
         var isTooLarge = false
-        unsafe forEachOpen { slot in
+        unsafe forEachUsedSlot { slot in
             guard unsafe slot.pointee.stream != 0 else { return }
             unsafe slot.pointee.sendWindow += change
             if unsafe slot.pointee.sendWindow > FlowWindow.bytesMax { isTooLarge = true }
@@ -100,25 +104,24 @@ extension ClientSession {
         events.goaway = Goaway(
             lastStream: lastStream, code: HTTP2ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
             debug: unsafe Array(debug))
-        // A later GOAWAY may lower the last stream but never raise it.
+        // The event is as received. A later GOAWAY may lower the last stream but never raise it.
         let lowestLastStream = min(lastStream, goawayLastStream ?? .max)
         goawayLastStream = lowestLastStream
         // A request that was not sent has no stream.
-        unsafe forEachOpen { slot in
-            if case let stream = unsafe slot.pointee.stream, stream == 0 || stream > lowestLastStream {
-                unsafe endUnprocessedRequest(in: slot)
-            }
+        unsafe forEachUsedSlot { slot in
+            let stream = unsafe slot.pointee.stream
+            if stream == 0 || stream > lowestLastStream { unsafe endUnprocessedRequest(in: slot) }
         }
     }
 
     func readReset(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
-        guard payload.count == 4 else { return reportViolation(code: .frameSizeError) }
-        guard isKnownStream(header.stream), let slot = unsafe slot(of: header.stream) else { return }
+        guard payload.count == Self.resetBytes else { return reportViolation(code: .frameSizeError) }
+        guard checkIsKnown(stream: header.stream), let slot = unsafe slot(of: header.stream) else { return }
         unsafe handleStreamClose(of: slot, code: HTTP2ErrorCode(rawValue: payload.bigEndian32(at: 0)))
     }
 
     func readWindowUpdate(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
-        guard payload.count == 4 else { return reportViolation(code: .frameSizeError) }
+        guard payload.count == Self.windowUpdateBytes else { return reportViolation(code: .frameSizeError) }
         let bytes = unsafe Int(payload.bigEndian32(at: 0) & Self.mask31Bits)
         if header.stream == 0 {
             guard bytes > 0 else { return reportViolation(code: .protocolError) }
@@ -126,7 +129,7 @@ extension ClientSession {
             if sendWindow > FlowWindow.bytesMax { reportViolation(code: .flowControlError) }
             return
         }
-        guard isKnownStream(header.stream), let slot = unsafe slot(of: header.stream) else { return }
+        guard checkIsKnown(stream: header.stream), let slot = unsafe slot(of: header.stream) else { return }
         guard bytes > 0 else { return unsafe resetMalformedStream(of: slot) }
         unsafe slot.pointee.sendWindow += bytes
         if unsafe slot.pointee.sendWindow > FlowWindow.bytesMax {

@@ -8,7 +8,7 @@ extension ClientSession {
     /// only a few times a second.
     package func endExpiredRequests(at now: Instant) {
         let lateResponseLimit = now.advanced(byMilliseconds: -limits.lateResponseMilliseconds)
-        unsafe forEachOpen { slot in
+        unsafe forEachUsedSlot { slot in
             let isSent = unsafe slot.pointee.isFullySent
             let isOverdue = unsafe slot.pointee.deadline <= now.nanoseconds
             let isTooLateToSend = unsafe slot.pointee.sendDeadline <= now.nanoseconds && !isSent
@@ -42,7 +42,7 @@ extension ClientSession {
 
     /// Ends every request that was not fully sent as `cancelled`.
     package func withdrawAll() {
-        unsafe forEachOpen { slot in
+        unsafe forEachUsedSlot { slot in
             guard unsafe !slot.pointee.isReported && !slot.pointee.isFullySent else { return }
             unsafe report(slot, endReason: .cancelled)
             unsafe reset(slot: slot)
@@ -60,7 +60,7 @@ extension ClientSession {
     /// Ends every open request, because the connection is gone. A second call does nothing.
     package func end() {
         isClosed = true
-        unsafe forEachOpen { slot in
+        unsafe forEachUsedSlot { slot in
             let endReason: RequestOutcome.EndReason =
                 unsafe slot.pointee.isFullySent ? .connectionLost : .notProcessed
             unsafe report(slot, endReason: slot.pointee.isReported ? .released : endReason)
@@ -145,7 +145,7 @@ extension ClientSession {
         events.failure = failure
     }
 
-    func forEachOpen(_ body: (UnsafeMutablePointer<RequestSlot>) -> Void) {
+    func forEachUsedSlot(_ body: (UnsafeMutablePointer<RequestSlot>) -> Void) {
         for index in 0..<slots.capacity {
             let slot = unsafe slots[index]
             if unsafe slot.pointee.isInUse { unsafe body(slot) }

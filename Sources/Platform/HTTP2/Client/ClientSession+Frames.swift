@@ -102,9 +102,9 @@ extension ClientSession {
         unsafe streamTable.slot(of: stream).map { unsafe slots[$0] }
     }
 
-    /// Whether this side has opened the stream. A frame for any other stream violates the protocol. A frame
-    /// for a closed stream is legal, because frames cross on the wire.
-    func isKnownStream(_ stream: Int32) -> Bool {
+    /// Checks that this side has opened the stream. Otherwise it reports a violation of the protocol, and returns
+    /// false. A frame for a closed stream is legal, because frames cross on the wire.
+    func checkIsKnown(stream: Int32) -> Bool {
         guard stream & 1 == 1, stream < nextStream else {
             reportViolation(code: .protocolError)
             return false

@@ -6,7 +6,8 @@ extension ClientSession {
     private static let finalStatusMin: UInt16 = 200
 
     func readHeaders(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
-        guard isKnownStream(header.stream), var block = unsafe unpaddedPayload(of: header, payload: payload)
+        guard checkIsKnown(stream: header.stream),
+            var block = unsafe unpaddedPayload(of: header, payload: payload)
         else { return }
         if header.hasFlag(FrameHeader.FrameFlag.priority) {
             guard block.count >= ClientSession.priorityBytes else {
@@ -114,7 +115,8 @@ extension ClientSession {
 
     /// Reads a part of a body. Padding counts against the windows too.
     func readData(_ header: FrameHeader, payload: UnsafeRawBufferPointer) {
-        guard isKnownStream(header.stream), let body = unsafe unpaddedPayload(of: header, payload: payload)
+        guard checkIsKnown(stream: header.stream),
+            let body = unsafe unpaddedPayload(of: header, payload: payload)
         else { return }
         receivedBytesSinceUpdate += payload.count
         if receivedBytesSinceUpdate >= FlowWindow.updateThresholdBytes {

@@ -35,8 +35,8 @@ extension PlanBuilder {
         if old == new { return true }
         let known = try table.subscribedGroups(of: key.app) ?? SubscribedGroups()
         var groups = known
-        groups.removeEnded(at: stamp)
-        let isStored = old != nil || new == nil || groups.count < planner.subscribedGroupsMax
+        let groupCount = groups.countAfterRemovingForgotten(at: stamp)
+        let isStored = old != nil || new == nil || groupCount < planner.subscribedGroupsMax
         if isStored {
             if let old { groups.remove(groupWithMembersUntil: old) }
             if let new { groups.add(groupWithMembersUntil: new) }

@@ -40,7 +40,7 @@ struct PlanBuilder {
         // The lanes with members of a shared group have subscribed, or they will, and then get its newest state. Only
         // if some subscriptions of the app were not stored, any lane may have members.
         let groups = try table.subscribedGroups(of: key.app)
-        if groups?.hasUnstoredSubscriptions(at: stamp) != true { row.memberLanes = .none }
+        if groups?.mayHaveMembersInAnyLane(at: stamp) != true { row.memberLanes = .none }
         return row
     }
 

@@ -8,7 +8,8 @@ internal import Payloads
 // The calls that list and show the objects of an app.
 
 extension CatalogObjectKind {
-    /// Lists the objects by name. Their contents are omitted, because together they could be megabytes.
+    /// Lists the objects without their contents, which could be megabytes together. Segments are in the order of their
+    /// names, definitions in that of their numbers, and types in that of the app.
     func list(in context: RequestContext) -> RequestDecision {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -45,8 +46,8 @@ extension CatalogObjectKind {
         var json = JSONWriter(capacity: 4096)
         switch self {
         case .activityTypes:
-            guard let type = context.app.activityTypes.first(where: { $0.name.isExactlyEqual(to: name) })
-            else {
+            let types = context.app.activityTypes
+            guard let type = types.first(where: { $0.name.isExactlyEqual(to: name) }) else {
                 throw unknownObject()
             }
             type.write(to: &json)
@@ -55,7 +56,9 @@ extension CatalogObjectKind {
                 throw unknownObject()
             }
             Self.write(segment, to: &json)
-        case .definitions: Self.write(try definition(named: name, in: context), to: &json)
+        case .definitions:
+            // The name of a definition is its number, as in the field `notificationKey`.
+            Self.write(try definition(named: name, in: context), to: &json)
         }
         return .answer(.json(json.bytes))
     }
@@ -68,6 +71,7 @@ extension CatalogObjectKind {
         json.endObject()
     }
 
+    /// Writes a definition with the field names of the Netmera calls that it serves.
     private static func write(_ definition: NotificationDefinition, to json: inout JSONWriter) {
         json.beginObject()
         writeSummary(of: definition, to: &json)

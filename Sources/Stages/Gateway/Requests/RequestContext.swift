@@ -30,6 +30,9 @@ struct RequestContext {
     let address: String?
     /// The app as the catalog has it now. It can be newer than at admission.
     let app: App
+    /// Whether the key has the role `report`, which phones have: it is in the app's binary.
+    var isFromPhone: Bool { !role.includes(.read) }
+
     // The decision.
     let catalog: CatalogSnapshot
     /// Whether the catalog was read to its end after the request arrived.
@@ -46,6 +49,12 @@ struct RequestContext {
     /// Makes the record that names the caller and this action in the audit.
     func auditRecord(action: String, subject: String) -> OutgoingRecord {
         .audit(auditEntry(action: action, subject: subject))
+    }
+
+    /// Makes the record that names the caller and this action in the audit of sends. A phone's action has no record: its
+    /// command stays in `schedules`, as a report stays in `reports`, and names the key and the address.
+    func auditRecords(ofScheduleAction action: String, subject: String) -> [OutgoingRecord] {
+        isFromPhone ? [] : [auditRecordOfSend(action: action, subject: subject)]
     }
 
     /// Makes the record that names the caller and this action in the audit of sends.
@@ -80,7 +89,7 @@ struct RequestContext {
     /// - Parameter field: The field or header of the request that holds the proof.
     func proofProblems(of user: String, proof: String?, at field: String) -> [RequestProblem] {
         let verdict = userProofs.verdict(
-            on: user, of: nil, proof: proof, for: app, isTrusted: role.includes(.read), now: now)
+            on: user, of: nil, proof: proof, for: app, isTrusted: !isFromPhone, now: now)
         guard let problem = verdict.problem else { return [] }
         return [RequestProblem(code: problem.code, at: field, message: problem.message)]
     }

@@ -5,7 +5,8 @@ internal import Schedules
 internal import Sends
 internal import Telemetry
 
-/// The decisions about requests to `/v1/schedules`. Each becomes a command to the scheduler.
+/// The decisions about requests to `/v1/schedules`. Each becomes a command to the scheduler. `TimedSendDecider` makes the
+/// command of a schedule, which is a send for later.
 struct ScheduleDecider: Sendable {
     /// The header with a user's proof on calls without a body.
     static let proofHeader = "user-proof"
@@ -19,11 +20,13 @@ struct ScheduleDecider: Sendable {
         let idempotency = try Idempotency(headers: context.headers, body: root)
         let body = ScheduleBody(from: root, now: context.now)
         var draft = body.draft
+        // The validator reports these problems together with those of the fields, which the context has noted.
         draft.problems += context.proofProblems(of: body.user, proof: body.userProof, at: "userProof")
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: ScheduleBody.fields,
             lanes: lanes)
         let validated = try validator.validate(draft, afterReading: context.problems)
+        // `ScheduleBody` has set a time, or the validator has thrown a problem.
         guard let time = draft.time else { preconditionFailure("a schedule has a time") }
         let schedule = TimedSendDecider.RequestedSchedule(
             time: time, id: body.id, name: body.name, contentField: ScheduleBody.fields.contentState)
@@ -42,10 +45,7 @@ struct ScheduleDecider: Sendable {
         let owner = query.owner()
         let selection = query.selection(for: owner)
         try query.throwProblems()
-        // A cancel of a phone has no audit record, because its command names the key and the address.
-        let auditRecords =
-            context.role.includes(.send)
-            ? [context.auditRecordOfSend(action: "schedule.cancel", subject: owner.text)] : []
+        let auditRecords = context.auditRecords(ofScheduleAction: "schedule.cancel", subject: owner.text)
         let command = command(.cancel(selection), of: owner, in: context)
         return .askStage(
             StageRequest(subject: .command(command), otherRecords: auditRecords) {
@@ -53,7 +53,7 @@ struct ScheduleDecider: Sendable {
             })
     }
 
-    /// `GET`: lists the next waiting schedules of an owner.
+    /// `GET`: lists the next waiting schedules of an owner. Only backends have the role of this call (`SchedulesEndpoint`).
     func list(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         try context.refuseBody()
         var query = ScheduleQuery(in: context, allowed: ["user", "group", "cursor"])
@@ -76,9 +76,7 @@ struct ScheduleDecider: Sendable {
     /// schedules without them. The key is in the app's binary, so without proofs anyone could write to the lock
     /// screens of other users.
     private static func checkPhoneMaySchedule(in context: RequestContext) throws(RefusedRequest) {
-        if context.role.includes(.read) || context.app.requiresUserProof
-            || context.app.allowsUnprovenSchedules
-        {
+        if !context.isFromPhone || context.app.requiresUserProof || context.app.allowsUnprovenSchedules {
             return
         }
         let app = context.app.id
@@ -87,7 +85,10 @@ struct ScheduleDecider: Sendable {
                 RequestProblem(
                     code: "schedules_need_proof", at: "",
                     message:
-                        "this app does not require user proofs, so a key of the role report may not schedule or cancel. Require proofs with `flotilla apps user-proof \(app) --require yes`. Or schedule from your server with a key of the role send. Or let anyone with the app schedule for any user with `flotilla apps update \(app) --unproven-schedules yes`"
+                        "this app does not require user proofs, so a key of the role report may not schedule or cancel. "
+                        + "Require proofs with `flotilla apps user-proof \(app) --require yes`. "
+                        + "Or schedule from your server with a key of the role send. "
+                        + "Or let anyone with the app schedule for any user with `flotilla apps update \(app) --unproven-schedules yes`"
                 )
             ], status: 403)
     }

@@ -38,7 +38,7 @@ struct ScheduleQuery {
             )
             return .recipient(.user(user))
         case (nil, let group?):
-            if !context.role.includes(.read) {
+            if context.isFromPhone {
                 add(code: "not_allowed", at: "group", message: "needs a key of the role send; name the user")
             }
             return .group(group)

@@ -49,11 +49,9 @@ struct TimedSendDecider: Sendable {
         schedule.idempotency = idempotency
         let command = context.scheduleCommand(.schedule(schedule), of: owner, acceptedAt: send.acceptedAt)
         try checkSize(of: command, contentField: requested.contentField)
-        // A dry run changes nothing, so the audit does not list it. A schedule from a phone has no audit record either: its
-        // command stays in `schedules`, as a report stays in `reports`, and names the key and the address.
+        // A dry run changes nothing, so the audit does not list it.
         let auditRecords =
-            context.role.includes(.send) && !send.isDryRun
-            ? [context.auditRecordOfSend(action: "schedule", subject: send.id)] : []
+            send.isDryRun ? [] : context.auditRecords(ofScheduleAction: "schedule", subject: send.id)
         return .askStage(
             StageRequest(subject: .command(command), otherRecords: auditRecords) { [send] reply in
                 makeResponse(send, TimedSendOutcome(reply, of: send.id))

@@ -81,7 +81,7 @@ extension LaneReader {
     /// Lists groups by their newest send.
     func listGroups(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         let list = try list(
-            for: query, topic: .groups, table: .index, prefix: GroupRowMapping.timePrefix(app: query.app),
+            for: query, topic: .groups, table: .index, prefix: GroupRowMapping.indexPrefix(app: query.app),
             in: lane
         ) { key -> QueryResult.GroupScope? in
             guard let key = unsafe key.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) else { return nil }

@@ -70,7 +70,7 @@ extension LatencyHistogram {
     package init(from value: JSONValue) {
         var elements = value.array(countMax: 2 * Self.bucketsMax)
         while let number = elements.next(), let count = elements.next() {
-            counts[number.int(in: 0...Self.bucketsMax - 1)] = count.int(in: 1...Int.max)
+            counts[number.int(in: 0...Self.bucketsMax - 1), default: 0] += count.jobCount()
         }
     }
 }

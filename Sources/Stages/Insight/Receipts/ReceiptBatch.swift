@@ -40,7 +40,7 @@ package struct ReceiptBatch {
             let jobOutcome = SendTally.JobOutcome(
                 outcome: part.outcome, reason: part.outcome == .accepted ? nil : part.reason)
             tally.countJobs(jobOutcome, systems: newSystems, at: receipt.writtenAt)
-            try countPeriods(of: receipt, outcome: jobOutcome, jobs: newSystems.count, storedIn: rows)
+            try countPeriods(of: receipt, outcome: jobOutcome, jobs: newSystems.total, storedIn: rows)
         }
         finishedLines[receipt.position] = lines
         tallies[key] = tally

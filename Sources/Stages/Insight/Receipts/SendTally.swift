@@ -73,14 +73,14 @@ package struct SendTally: JSONRecord, Hashable {
     ///   - time: The time of the receipt.
     package mutating func countJobs(_ jobOutcome: JobOutcome, systems: SystemCounts, at time: Int64) {
         newestReceiptAt = max(newestReceiptAt, time)
-        let jobs = systems.count
+        let jobs = systems.total
         guard jobs > 0 else { return }
-        count(jobOutcome, times: jobs)
+        add(jobOutcome, times: jobs)
         self.systems[jobOutcome.outcome, default: SystemCounts()].merge(systems)
         if jobOutcome.outcome == .accepted { latencies.add(milliseconds: time - acceptedAt, count: jobs) }
     }
 
-    private mutating func count(_ jobOutcome: JobOutcome, times: Int) {
+    private mutating func add(_ jobOutcome: JobOutcome, times: Int) {
         let keepsReason = outcomes[jobOutcome] != nil || outcomes.count < Self.outcomesMax
         outcomes[keepsReason ? jobOutcome : JobOutcome(outcome: jobOutcome.outcome), default: 0] += times
     }
@@ -88,9 +88,9 @@ package struct SendTally: JSONRecord, Hashable {
     /// Adds a tally of another lane or another environment.
     package mutating func merge(_ other: SendTally) {
         newestReceiptAt = max(newestReceiptAt, other.newestReceiptAt)
-        // The order matters only at the limit, where it makes the result repeatable.
+        // The order matters only at the limit, where it makes the result repeatable for one order of tallies.
         for (jobOutcome, times) in other.outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
-            count(jobOutcome, times: times)
+            add(jobOutcome, times: times)
         }
         for (outcome, counts) in other.systems { systems[outcome, default: SystemCounts()].merge(counts) }
         latencies.merge(other.latencies)
@@ -131,19 +131,20 @@ package struct SendTally: JSONRecord, Hashable {
         event = record["event"].choice(of: PushEvent.self) ?? .update
         acceptedAt = record["acceptedAt"].timeMilliseconds()
         newestReceiptAt = record["at"].timeMilliseconds()
+        // The limit of pairs, and each outcome once more without a reason.
         var elements = record["ends"].array(countMax: Self.outcomesMax + ReceiptOutcome.allCases.count)
         while let element = elements.next() {
             let object = element.object()
             let jobOutcome = JobOutcome(
                 outcome: object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown,
                 reason: object["reason"].optional?.string())
-            outcomes[jobOutcome] = object["count"].int(in: 1...Int.max)
+            outcomes[jobOutcome, default: 0] += object["count"].jobCount()
         }
         var systemElements = record["systems"].array(countMax: ReceiptOutcome.allCases.count)
         while let element = systemElements.next() {
             let object = element.object()
             guard let outcome = object["outcome"].choice(of: ReceiptOutcome.self) else { continue }
-            systems[outcome] = SystemCounts(from: object["counts"])
+            systems[outcome, default: SystemCounts()].merge(SystemCounts(from: object["counts"]))
         }
         latencies = LatencyHistogram(from: record["latencies"])
     }

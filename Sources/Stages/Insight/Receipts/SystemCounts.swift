@@ -19,7 +19,8 @@ package struct SystemCounts: Sendable, Hashable {
 
     package init() {}
 
-    package var count: Int { counts.reduce(0) { $0 + $1.count } }
+    /// The number of jobs on all systems.
+    package var total: Int { counts.reduce(0) { $0 + $1.count } }
 
     package func count(on system: UInt8) -> Int { counts.first { $0.system == system }?.count ?? 0 }
 
@@ -59,7 +60,7 @@ extension SystemCounts {
     init(from value: JSONValue) {
         var elements = value.array(countMax: 2 * (Self.systemsMax + 1))
         while let system = elements.next(), let count = elements.next() {
-            add(count.int(in: 1...Int.max), on: UInt8(clamping: system.int(in: 0...255)))
+            add(count.jobCount(), on: UInt8(clamping: system.int(in: 0...255)))
         }
     }
 }

@@ -5,7 +5,8 @@ internal import RecordFormat
 internal import Sends
 internal import Store
 
-/// The rows of `groups`: the state of each scope, and an index of groups by their newest send.
+/// The rows of `groups`: the state of each scope, and an index of groups by their newest send, which lists the groups of
+/// an app.
 enum GroupRowMapping: RowMapping {
     static let schema = 1
 
@@ -23,12 +24,13 @@ enum GroupRowMapping: RowMapping {
         guard let scope = unsafe key.withUnsafeBytes({ unsafe ScopeKey(bytes: $0) }) else { return .ignored }
         var new: GroupRow?
         if let value {
-            // A record that cannot be read changes nothing, so the group stays in the list.
+            // A record that cannot be read changes nothing, so the group stays in the index.
             new = GroupRow.decodeIfValid(value, with: reader)
             if new == nil { return .unreadable }
         }
         let rowKey = rowKey(of: scope)
         let old = try rows.value(of: rowKey, in: .rows).flatMap { GroupRow.decodeIfValid($0, with: reader) }
+        // The time of the newest send is part of the key in the index.
         if let oldIndexKey = old.flatMap({ indexKey(of: scope, row: $0) }) {
             rows.remove(oldIndexKey, in: .index)
         }
@@ -43,23 +45,22 @@ enum GroupRowMapping: RowMapping {
         return .entered
     }
 
-    /// Returns the key of a scope's row: `app/g/group/recipient` or `app/a/activity`, with a zero byte behind
-    /// each part.
-    static func rowKey(of key: ScopeKey) -> [UInt8] {
-        switch key.subject {
-        case .group(let group): RowKey.joining(key.app, "g", group, key.recipient?.text ?? "")
-        case .activity(let activity): RowKey.joining(key.app, "a", activity)
+    /// Returns the key of a scope's row: the parts app, `g`, group and recipient, or app, `a` and activity, each followed
+    /// by a zero byte.
+    static func rowKey(of scope: ScopeKey) -> [UInt8] {
+        switch scope.subject {
+        case .group(let group): RowKey.joining(scope.app, "g", group, scope.recipient?.text ?? "")
+        case .activity(let activity): RowKey.joining(scope.app, "a", activity)
         }
     }
 
-    /// Returns the prefix of an app's keys in the list of groups. The time of the newest send follows.
-    static func timePrefix(app: String) -> [UInt8] { RowKey.joining(app) }
+    /// Returns the prefix of an app's keys in the index. The time of the newest send follows.
+    static func indexPrefix(app: String) -> [UInt8] { RowKey.joining(app) }
 
-    /// Returns the group's key in the list of groups, or nil for the scope of an activity, or a group that no send has
-    /// used.
-    private static func indexKey(of key: ScopeKey, row: GroupRow) -> [UInt8]? {
-        guard let group = key.group, row.lastSendAt > 0 else { return nil }
-        return timePrefix(app: key.app) + RowKey.newestFirst(time: row.lastSendAt)
-            + RowKey.joining(group, key.recipient?.text ?? "")
+    /// Returns the group's key in the index, or nil for the scope of an activity, or a group that no send has used.
+    private static func indexKey(of scope: ScopeKey, row: GroupRow) -> [UInt8]? {
+        guard let group = scope.group, row.lastSendAt > 0 else { return nil }
+        return indexPrefix(app: scope.app) + RowKey.newestFirst(time: row.lastSendAt)
+            + RowKey.joining(group, scope.recipient?.text ?? "")
     }
 }

@@ -1,6 +1,6 @@
 /// The result of a record in a file of insight. The metrics count records by it.
 enum RecordOutcome: String, Sendable {
-    /// The record is in the rows or the counts.
+    /// The record has changed the rows or the counts.
     case entered
     /// The file had taken this record before, and the record was read again.
     case known

@@ -78,8 +78,7 @@ package final class GroupMember<Part: AssignedPartition> {
     var awaitedFirstOffsets = AwaitedWatermarks()
     /// Ends of partitions that were reached and are not committed.
     var uncommittedEnds: UncommittedEnds
-    /// Partitions whose offset was out of range, and where reading is to continue.
-    var openGaps = OpenGaps()
+    var waitingPartitions = WaitingPartitions()
 
     // MARK: Waiting work
 
@@ -202,7 +201,7 @@ package final class GroupMember<Part: AssignedPartition> {
         let found = awaitedFirstOffsets.handle(answer, to: id, at: time.now())
         for answer in found { firstOffsets[answer.partition] = answer.watermarks.low }
         if !found.isEmpty { mustStartReading = true }
-        try handleGapAnswer(answer, to: id)
+        handleGapAnswer(answer, to: id)
     }
 
     /// Notes an offer of the group. The first step of starting over accepts it, and nothing is read until then.
@@ -242,6 +241,6 @@ package final class GroupMember<Part: AssignedPartition> {
         firstOffsets = [:]
         awaitedFirstOffsets.removeAll()
         uncommittedEnds.removeAll()
-        openGaps = OpenGaps()
+        waitingPartitions = WaitingPartitions()
     }
 }

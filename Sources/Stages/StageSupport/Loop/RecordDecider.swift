@@ -50,7 +50,7 @@ extension RecordDecider {
         stage.reportStep(.deadLettersSent)
         if let problem = stage.waitForDeadLetters() {
             return stage.member.startOverLater(
-                logging: "records could not be written to the dead letters", reason: problem)
+                logging: "records outside the transaction could not be written", reason: problem)
         }
         stage.reportStep(.deadLettersAcknowledged)
         addChangedRows()

@@ -19,8 +19,10 @@ extension GroupCoordinator {
         }
     }
 
-    /// Ends the restoration. All members get a whole session, because the broker was down and not they.
+    /// Ends the restoration. All members get a whole session, because the broker was down and not they. The members of
+    /// a group that was rebalancing must send SyncGroup again.
     package func finishRestoring(at now: ClockReading) {
+        // Nothing here makes an action for the caller.
         _ = handleEvent(at: now) {
             for group in groups.values {
                 for member in group.members.values { extendSession(of: member, in: group) }
@@ -89,6 +91,7 @@ extension GroupCoordinator {
     ) throws(WireError) -> CoordinatorRecord.RestoreResult {
         let id = try key.string()
         guard let value else {
+            // The records of its offsets were deleted before.
             groups[id] = nil
             return .applied
         }
@@ -102,6 +105,7 @@ extension GroupCoordinator {
             let leaderID = try reader.nullableString()
             let members = try reader.array { (reader) throws(WireError) in try self.member(from: &reader) }
             let group = self.restoredGroup(id: id)
+            // An earlier record of the group had other members.
             for former in group.members.values { group.remove(former) }
             for member in members { group.add(member) }
             group.generation = generation

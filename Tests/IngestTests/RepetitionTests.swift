@@ -50,8 +50,9 @@ import Topics
         /// The number of records about installations, without those about owners of tokens.
         var installationRecordCount: Int {
             get throws {
-                try TopicContent(of: .installations, in: bed).records.count {
-                    !TokenOwnerRow.isKey(($0.key ?? []).span)
+                try TopicContent(of: .installations, in: bed).records.count { record in
+                    let key = record.key ?? []
+                    return !TokenOwnerRow.isKey(key.span)
                 }
             }
         }

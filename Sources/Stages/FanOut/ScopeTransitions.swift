@@ -13,8 +13,9 @@ enum ScopePhase: CaseIterable {
     case ended
 
     /// - Parameters:
-    ///   - start: the version of the newest start that counts, or 0.
-    ///   - end: the version of the newest END that counts, or 0.
+    ///   - start: the version of the newest start, or 0. The caller chooses whose sends count: the group's, the
+    ///     recipient's, or both.
+    ///   - end: the version of the newest END, or 0.
     init(start: Int64, end: Int64) {
         self = start > end ? .open : end > 0 ? .ended : .unknown
     }
@@ -68,7 +69,9 @@ enum ScopeAction: CaseIterable {
     case sendState
     /// Phones get the END, and the generation is closed.
     case endGeneration
-    /// The END changes nothing. The planner refuses it, and a lane that has it sends it again.
+    /// The scope has ended already, so the END changes nothing, and the planner refuses it. A lane notes an END in a
+    /// recipient's row before its walk comes to the recipient. There it is the END of the row itself, and phones get
+    /// it.
     case repeatEnd
     /// Phones get nothing. The planner refuses the update, and a lane leaves the recipient out.
     case refuseUpdate
@@ -109,6 +112,7 @@ extension ScopePhase {
         case (.cancelOfNewestUpdate, .unknown), (.cancelOfNewestUpdate, .open): stay(.restoreState)
         // The END is the newest state, and a cancel does not open the scope again.
         case (.cancelOfNewestUpdate, .ended), (.cancelOfOlderSend, _): stay(.dropRest)
+        // `lateTokenOfStart` never meets `unknown`, because its start has opened the scope.
         case (.lateToken, .unknown), (.lateToken, .open), (.login, .unknown), (.login, .open),
             (.lateTokenOfStart, .unknown):
             stay(.sendNewestState)

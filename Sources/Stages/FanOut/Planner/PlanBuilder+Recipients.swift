@@ -6,30 +6,36 @@ internal import Store
 // Sends to named users and activities of a group. Each of them is a separate scope within the group.
 
 extension PlanBuilder {
-    /// Splits a send to users by their lanes, with the version of each user's scope. For a start, `row` is
-    /// open. Users join the group's generation. A user whose own END came later begins a
-    /// separate generation.
-    mutating func address(
+    /// Splits a send to users by their lanes, with the version of each user's scope. A start comes here after
+    /// `start(_:_:in:)` has opened the group's generation or joined it. Users join that generation. A user whose own
+    /// END came later begins a separate generation.
+    mutating func planForUsers(
         _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         var (send, row) = (send, row)
+        // An update to a list, or with `conflate: false`, is not held. The update that the group holds is older, so it
+        // goes first.
         if send.content.event == .update, users.count > 1 || !send.isConflatable {
             releaseHeldSend(of: &row, in: &table)
         }
         if let user = users.first, users.count == 1 {
             let own = try currentRow(of: key.narrowed(to: .user(user)), in: table)
             if hold(send, own, whole: row, of: .user(user), in: &table) { return }
+            // The start carries the user's own newest state, which is newer than the group's.
             if send.content.event == .start, let state = own.ownState(within: row) {
                 send.content.replaceState(with: state)
             }
         }
-        // A start has its place already.
+        // `start(_:_:in:)` has already given a start its place in the order of the group.
         let version = send.content.event == .start ? row.highestVersion : nextVersion(in: row)
         var found: [ScopedByLane] = []
         var ended = 0
         for user in users {
             let recipient = Recipient.user(user)
-            guard let scoped = try address(recipient, with: send, version: version, &row, in: &table) else {
+            guard
+                let scoped = try planForRecipient(
+                    recipient, with: send, version: version, within: &row, in: &table)
+            else {
                 ended += 1
                 continue
             }
@@ -88,17 +94,18 @@ extension PlanBuilder {
         return true
     }
 
-    /// Returns nil if the recipient's generation in the group has ended.
-    private mutating func address(
-        _ recipient: Recipient, with send: Send, version: Int64, _ whole: inout GroupRow,
+    /// Returns the recipient with the version that the send has for it. Returns nil if the recipient's generation in
+    /// the group has ended.
+    private mutating func planForRecipient(
+        _ recipient: Recipient, with send: Send, version: Int64, within whole: inout GroupRow,
         in table: inout some GroupTable
     ) throws(StoreError) -> Expansion.ScopedRecipient? {
         var own = try currentRow(of: key.narrowed(to: recipient), in: table)
         let action = ScopePhase(own: own, whole: whole).action(of: send.content.event)
         if action == .joinGeneration {
             let hasOwn = own.generation > whole.generation
-            // The version is that of the state in the start. If that is the group's state, the lane may know
-            // a newer state of the recipient.
+            // The version tells which state the start carries: the recipient's own, which `planForUsers` has put into
+            // it, or the group's. If it is the group's, the lane may know a newer state of the recipient.
             let isOwnState = send.audience.namesOne && own.ownState(within: whole) != nil
             return Expansion.ScopedRecipient(
                 recipient, scope: hasOwn ? .recipient : .group,
@@ -114,7 +121,8 @@ extension PlanBuilder {
         let isAlone = send.audience.namesOne
         let shown = own.version > whole.version ? own : whole
         own.replacedStates =
-            isAlone && send.content.event == .update ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
+            isAlone && send.content.event == .update
+            ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
         return advance(
             own, of: recipient, by: send, keepsState: isAlone, version: version, within: &whole, in: &table)
     }
@@ -151,8 +159,8 @@ extension PlanBuilder {
     /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the
     /// send. The lane that has the activity stores the recipient's state, and raises the timestamp above the
     /// recipient's last one. So these sends do not move the timestamps of other recipients.
-    mutating func address(
-        activities names: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
+    mutating func planForActivities(
+        named names: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         let action = ScopePhase(row).action(of: send.content.event)
         if action == .refuseUpdate || action == .repeatEnd { return report(.ended, for: send) }

@@ -19,7 +19,7 @@ extension PlanBuilder {
         row.lastSendAt = stamp
         if case .users(let users) = send.audience, namesUsers(send) {
             table.set(row, of: key)
-            return try address(users, with: send, row, in: &table)
+            return try planForUsers(users, with: send, row, in: &table)
         }
         // The audience may have recipients in any lane.
         row.memberLanes = .every

@@ -3,6 +3,9 @@ internal import Sends
 internal import Store
 
 // Sends to a whole scope: to a group, to the owner of a private group, or to an activity without a group.
+//
+// Each state needs a later second than the state before, so a burst of updates runs ahead of the clock. From a limit on
+// (`ScopeTimestamps`), the scope holds the newest update until the clock has come near.
 
 extension PlanBuilder {
     mutating func update(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) {
@@ -87,7 +90,7 @@ extension PlanBuilder {
     mutating func release(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         var row = row
         row.heldSend = nil
-        if isForOneRecipient(send) { return try release(own: send, row, in: &table) }
+        if isForOneRecipient(send) { return try releaseSendOfRecipient(send, row, in: &table) }
         if isExpired(send) {
             table.set(row, of: key)
             return report(.expired, for: send)
@@ -95,19 +98,20 @@ extension PlanBuilder {
         holdOrAdvance(send, row: &row, mayWait: true, in: &table)
     }
 
-    private mutating func release(
-        own send: Send, _ row: GroupRow, in table: inout some GroupTable
+    private mutating func releaseSendOfRecipient(
+        _ send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
-        let own = key
+        let recipientKey = key
         key = key.wholeGroup
         let whole = try currentRow(of: key, in: table)
-        // It came after the send that the whole group holds.
+        // The group still holds an older send, which goes first. So this send waits another second.
         if whole.heldSend != nil, whole.groupSendCount == row.groupSendCountWhenHeld {
-            plan.heldSend = Plan.HeldSend(key: own, at: now + 1)
+            plan.heldSend = Plan.HeldSend(key: recipientKey, at: now + 1)
             return
         }
-        table.set(row, of: own)
+        table.set(row, of: recipientKey)
         if isExpired(send) { return report(.expired, for: send) }
+        // A newer send to the whole group has replaced this send.
         if whole.groupSendCount != row.groupSendCountWhenHeld { return report(.superseded, for: send) }
         try apply(send, to: whole, in: &table)
     }

@@ -15,8 +15,8 @@ struct PlanBuilder {
     /// The record's time in milliseconds and in seconds since 1970.
     let stamp: Int64
     let now: Int64
-    /// The time from which deadlines count, in seconds since 1970. It is the higher one of two times of which one may be
-    /// wrong, because a deadline that is too early drops every job.
+    /// The time from which deadlines count, in seconds since 1970: the later of the stage's time and the broker's.
+    /// Either may be wrong, and a deadline that is too early drops every job.
     private let deadlinesFrom: Int64
     var plan = Plan()
 
@@ -44,12 +44,14 @@ struct PlanBuilder {
         return row
     }
 
+    /// Plans a send that has passed the checks of `Planner`. A start for named users goes to `start` like any other: it
+    /// first opens or joins the generation.
     mutating func apply(_ send: Send, to row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         switch send.audience {
         case .users(let users) where key.recipient == nil && send.content.event != .start:
-            try address(users, with: send, row, in: &table)
+            try planForUsers(users, with: send, row, in: &table)
         case .activities(let names) where key.group != nil:
-            try address(activities: names, with: send, row, in: &table)
+            try planForActivities(named: names, with: send, row, in: &table)
         default:
             switch send.content.event {
             case .start: try start(send, row, in: &table)
@@ -126,6 +128,8 @@ struct PlanBuilder {
             send: send.id, key: key, targets: targets, content: send.content, priority: send.priority,
             generation: row.generation, version: version, timestamp: timestamp, deadline: deadline,
             expiration: min(send.expiration ?? deadline, deadline), acceptedAt: send.acceptedAt)
+        // The place of the send in the order. `version` is the place of its state, which is older if a start joins a
+        // generation.
         expansion.sequence = row.highestVersion
         expansion.collapseID = send.collapseID
         expansion.isConflatable = send.isConflatable
@@ -141,10 +145,12 @@ struct PlanBuilder {
     /// clock may be wrong and a timed send was accepted long before. The group's end date limits all sends
     /// except the END, because no later send replaces the END.
     private func deadline(of send: Send, in row: GroupRow) -> Int64 {
-        let endDate = send.content.event == .end ? nil : row.endDate
-        let usual = min(endDate ?? Int64.max, deadlinesFrom + Self.deadlineSecondsDefault)
-        return min(
-            send.deadline ?? max(usual, deadlinesFrom + 1), deadlinesFrom + Self.deadlineSecondsMax)
+        let latest = deadlinesFrom + Self.deadlineSecondsMax
+        if let deadline = send.deadline { return min(deadline, latest) }
+        let endDate = send.content.event == .end ? Int64.max : row.endDate ?? Int64.max
+        let usual = min(endDate, deadlinesFrom + Self.deadlineSecondsDefault)
+        // After the end date, too, the jobs have a second to leave.
+        return min(max(usual, deadlinesFrom + 1), latest)
     }
 
     func state(of send: Send, in row: GroupRow, version: Int64, timestamp: Int64) -> ScopeState {

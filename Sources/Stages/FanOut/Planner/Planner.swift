@@ -5,9 +5,9 @@ internal import Schedules
 package import Sends
 package import Store
 
-/// The decisions about a request of `sends`: its version and generation, the lanes that expand it, and its
-/// reports. The planner reads and changes rows of a `GroupTable` and does no I/O. Its clock is the cluster's
-/// stamp on the record.
+/// The decisions about a request of `sends`: its version and generation, the lanes that expand it, and the progress
+/// that is reported about it. The planner reads and changes rows of a `GroupTable` and does no I/O. Its clock is the
+/// cluster's stamp on the record.
 ///
 /// Records of a group are planned in the order of their partition, and each version is assigned once. So a
 /// record that is planned again after a crash, from the committed rows, gets the same plan.
@@ -30,7 +30,8 @@ package struct Planner: Sendable {
 
     /// - Parameters:
     ///   - stamp: the record's time by the cluster's clock, in milliseconds since 1970.
-    ///   - unboundedStamp: the time that the broker wrote into the record, if the stage's clock has lowered it to `stamp`.
+    ///   - unboundedStamp: the time that the broker wrote into the record, if the stage's clock has lowered it to
+    ///     `stamp`.
     ///   - app: the app from the catalog. Nil if the catalog does not have it.
     package func plan(
         _ request: SendRequest, stamp: Int64, unboundedStamp: Int64? = nil, app: App?,
@@ -41,9 +42,9 @@ package struct Planner: Sendable {
         case .send(let send):
             return try plan(send, stamp: stamp, unboundedStamp: unboundedStamp, app: app, in: &table)
         case .subscription(let subscription):
-            var job = PlanBuilder(self, key: subscription.scopeKey, stamp: stamp)
-            try job.subscribe(subscription, in: &table)
-            return job.plan
+            var builder = PlanBuilder(self, key: subscription.scopeKey, stamp: stamp)
+            try builder.subscribe(subscription, in: &table)
+            return builder.plan
         }
     }
 
@@ -55,57 +56,59 @@ package struct Planner: Sendable {
         -> Plan
     {
         guard let row = try table.row(of: key), let send = row.heldSend else { return Plan() }
-        // The record's own time is not known any more. If the clock of the stage is behind, this one is not.
-        var job = PlanBuilder(self, key: key, stamp: now * 1000, unboundedStamp: send.acceptedAt)
-        try job.release(send, row, in: &table)
-        try job.recountSubscribedGroup(after: row, in: &table)
-        return job.plan
+        // The stamp of the send's record is not known any more. `now` is too early if the stage's clock is behind. Then
+        // the deadline counts from the time of acceptance.
+        var builder = PlanBuilder(self, key: key, stamp: now * 1000, unboundedStamp: send.acceptedAt)
+        try builder.release(send, row, in: &table)
+        try builder.recountSubscribedGroup(after: row, in: &table)
+        return builder.plan
     }
 
-    /// Refuses a send that cannot be carried out. A repetition under the same idempotency key is planned.
+    /// Refuses a send that cannot be carried out. This does not use up its idempotency key: a repetition is planned
+    /// like a new send.
     package func refuse(_ send: Send, stamp: Int64, because reason: String) -> Plan {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
-        var job = PlanBuilder(self, key: key, stamp: stamp)
-        job.report(.refused, for: send, findings: [reason])
-        job.reply(to: send, with: job.verdict(on: send))
-        return job.plan
+        var builder = PlanBuilder(self, key: key, stamp: stamp)
+        builder.report(.refused, for: send, findings: [reason])
+        builder.reply(to: send, with: builder.verdict(on: send))
+        return builder.plan
     }
 
     private func plan(
         _ send: Send, stamp: Int64, unboundedStamp: Int64?, app: App?, in table: inout some GroupTable
     ) throws(StoreError) -> Plan {
         guard let key = send.scopeKey else { preconditionFailure("a send without a key was decoded") }
-        var job = PlanBuilder(self, key: key, stamp: stamp, unboundedStamp: unboundedStamp)
-        job.reply(to: send, with: try verdict(on: send, of: app, by: &job, in: &table))
-        return job.plan
+        var builder = PlanBuilder(self, key: key, stamp: stamp, unboundedStamp: unboundedStamp)
+        builder.reply(to: send, with: try verdict(on: send, of: app, by: &builder, in: &table))
+        return builder.plan
     }
 
     private func verdict(
-        on send: Send, of app: App?, by job: inout PlanBuilder, in table: inout some GroupTable
+        on send: Send, of app: App?, by builder: inout PlanBuilder, in table: inout some GroupTable
     ) throws(StoreError) -> GatewayReply.PlannedVerdict {
         let fingerprint = send.isDryRun ? nil : send.fingerprint
         if let fingerprint {
             let seen = try table.seenSend(id: send.id, app: send.app)
-            switch Idempotency.compare(fingerprint: fingerprint, with: seen, at: job.stamp) {
+            switch Idempotency.compare(fingerprint: fingerprint, with: seen, at: builder.stamp) {
             case .isNew: break
             // A repetition gets the verdict on the first request, because that request's answer may be lost.
             case .repeats(let first): return .init(first.verdict, version: first.version)
             case .conflicts:
-                job.report(.conflict, for: send)
-                return job.verdict(on: send)
+                builder.report(.conflict, for: send)
+                return builder.verdict(on: send)
             }
         }
         guard let app else {
             // An unknown app does not use up the key. This process may have read the catalog too late, and then the
             // caller's repetition is the request that counts.
-            job.report(.unknownApp, for: send)
-            return job.verdict(on: send)
+            builder.report(.unknownApp, for: send)
+            return builder.verdict(on: send)
         }
-        try decide(send, of: app, by: &job, in: &table)
-        let planned = job.verdict(on: send)
+        try decide(send, of: app, by: &builder, in: &table)
+        let planned = builder.verdict(on: send)
         if let fingerprint {
             let row = SendIdempotencyRow(
-                fingerprint: fingerprint, writtenAt: job.stamp, verdict: planned.verdict,
+                fingerprint: fingerprint, writtenAt: builder.stamp, verdict: planned.verdict,
                 version: planned.version)
             table.set(row, send: send.id, app: send.app)
         }
@@ -114,27 +117,29 @@ package struct Planner: Sendable {
 
     /// Decides about a send of a known app that repeats no earlier one.
     private func decide(
-        _ send: Send, of app: App, by job: inout PlanBuilder, in table: inout some GroupTable
+        _ send: Send, of app: App, by builder: inout PlanBuilder, in table: inout some GroupTable
     ) throws(StoreError) {
-        if job.isExpired(send) { return job.report(.expired, for: send) }
-        let row = try job.currentRow(of: job.key, in: table)
+        if builder.isExpired(send) { return builder.report(.expired, for: send) }
+        let row = try builder.currentRow(of: builder.key, in: table)
         // The scheduler and a cancel do not wait for each other, so the cancel of a scheduled send can come
         // first. For other sends the cancel always comes later.
         if send.scheduledAt != nil, row.cancelledSends.contains(where: { $0.send == send.id }) {
-            return job.report(.cancelled, for: send)
+            return builder.report(.cancelled, for: send)
         }
-        if isOutdated(send, row) { return job.report(.outdated, for: send) }
-        if try job.hasNewerState(than: send, row, in: table) { return job.report(.newerState, for: send) }
-        let findings = try job.findings(send, of: row, in: app, table)
-        if !findings.isEmpty { return job.report(.refused, for: send, findings: findings) }
+        if isOutdated(send, row) { return builder.report(.outdated, for: send) }
+        if try builder.hasNewerState(than: send, row, in: table) {
+            return builder.report(.newerState, for: send)
+        }
+        let findings = try builder.findings(send, of: row, in: app, table)
+        if !findings.isEmpty { return builder.report(.refused, for: send, findings: findings) }
         // A dry run takes the same path, but its changes to rows are dropped.
         if send.isDryRun {
             var scratch = DryRunTable(table)
-            try job.apply(send, to: row, in: &scratch)
-            job.plan.dropEffectsOfDryRun()
+            try builder.apply(send, to: row, in: &scratch)
+            builder.plan.dropEffectsOfDryRun()
         } else {
-            try job.apply(send, to: row, in: &table)
-            try job.recountSubscribedGroup(after: row, in: &table)
+            try builder.apply(send, to: row, in: &table)
+            try builder.recountSubscribedGroup(after: row, in: &table)
         }
     }
 
@@ -151,11 +156,11 @@ package struct Planner: Sendable {
         -> Plan
     {
         guard let key = cancel.scopeKey else { preconditionFailure("a cancel without a key was decoded") }
-        var job = PlanBuilder(self, key: key, stamp: stamp)
-        let row = try job.currentRow(of: key, in: table)
-        try job.apply(cancel, in: &table)
-        try job.recountSubscribedGroup(after: row, in: &table)
-        return job.plan
+        var builder = PlanBuilder(self, key: key, stamp: stamp)
+        let row = try builder.currentRow(of: key, in: table)
+        try builder.apply(cancel, in: &table)
+        try builder.recountSubscribedGroup(after: row, in: &table)
+        return builder.plan
     }
 
     func lane(of recipient: Recipient, app: String) -> Int { lane(app, recipient) }

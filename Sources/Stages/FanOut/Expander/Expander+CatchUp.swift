@@ -24,7 +24,7 @@ extension Expander {
         guard let activity = row.activity, let event = ScopeEvent(of: row), event != .logout else { return }
         // The lane subscribes even if the catalog does not serve the token. A later catalog may serve it.
         var group: CachedGroup?
-        if let told = row.group { group = try findGroup(named: told, app: id) }
+        if let reported = row.group { group = try findGroup(named: reported, app: id) }
         guard let app = catalog.app(id), app.environments.contains(row.environment),
             let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
         else { return }
@@ -34,6 +34,7 @@ extension Expander {
             isJoined = true
         }
         var scopes = try scopes(of: activity, in: group, recipient)
+        // The report is noted under the generation of the group's rows. The activity's own scope does not count for it.
         let start = try noteReport(
             of: row, of: recipient, as: group.map { .group($0.text) } ?? .activity(activity),
             generation: scopes.generation, endedAt: scopes.endVersion, app: id)
@@ -46,22 +47,26 @@ extension Expander {
         {
             return
         }
+        // If the start of the activity has carried the newest state, nothing is sent. But the token may be of an
+        // activity from before an END, which has not got that state.
         if let group, let start, start.version >= newest.state.version,
             newest.phase.after(.lateTokenOfStart).action == .nothing,
-            try !mayHaveEarlierActivities(on: row, scopes, LedgerKeyWriter(app: id, group: group.text))
+            try !mayHaveUnreportedActivities(on: row, scopes, LedgerKeyWriter(app: id, group: group.text))
         {
-            // Only the first activity that reports is surely the started one.
-            if start.report == .awaited || !mayHaveEarlierActivities(endedAt: newest.endVersion) { return }
+            // All earlier activities have reported. So the first report after the start, which the start still awaits,
+            // is of the started activity. A later report may be of an earlier activity that still lives.
+            let isOfStart = start.report == .awaited
+            if isOfStart || !mayHaveEarlierActivities(endedAt: newest.endVersion) { return }
             return try send(newest, of: recipient, onInstallationOf: row, in: group, app)
         }
-        let timestamp = try timestamp(of: newest, in: scopes, activity)
+        let timestamp = try raiseTimestamp(of: newest, in: scopes, activity)
         output.add(
             row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app),
             isUrgent: false)
     }
 
-    /// Sends the newest state to all activities of a group on one installation. One of them may be from before an END of
-    /// the group, and reports show no difference.
+    /// Sends the newest state to all activities of a group on one installation. One of them may be from before an END
+    /// and lack this state, and the reports do not tell which one. The others get a state that they show already.
     private mutating func send(
         _ newest: NewestState, of recipient: Recipient,
         onInstallationOf row: borrowing TokenPageRow, in group: CachedGroup, _ app: App
@@ -76,7 +81,8 @@ extension Expander {
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
             for index in 0..<page.count where installation.equals(page[index].installation) {
-                guard try group.text.isGroup(of: page[index], joined: joined(page[index], app: group.app)),
+                let joined = try joined(page[index], app: group.app)
+                guard page[index].belongs(to: group.text, joined: joined),
                     let activity = page[index].activity
                 else { continue }
                 // Another activity can have a newer state, such as an END by its id. It got that state with its token.
@@ -85,7 +91,7 @@ extension Expander {
                 guard NewestState(scopes, for: .lateToken)?.state.version == newest.state.version else {
                     continue
                 }
-                let timestamp = try timestamp(of: newest, in: scopes, activity)
+                let timestamp = try raiseTimestamp(of: newest, in: scopes, activity)
                 output.add(
                     page[index], type: page[index].attributesType,
                     as: variant(of: newest, timestamp: timestamp, app), isUrgent: false)
@@ -134,15 +140,15 @@ extension Expander {
 
     // MARK: Activities of earlier generations
 
-    /// Whether activities of a generation that ended with this version may still live. Then a token may belong to one of
-    /// them, although the installation was started again since.
+    /// Whether activities of a generation that ended with this version may still live. Then a token may belong to one
+    /// of them, although the installation was started again since.
     func mayHaveEarlierActivities(endedAt end: Int64) -> Bool {
         LaneScope.EndedGeneration(generation: 0, endVersion: end).mayHaveActivities(at: now)
     }
 
-    /// Whether an installation may have an activity of an ended generation that has not reported its token. The ledger has
-    /// no row of an installation that was not started in a generation.
-    private mutating func mayHaveEarlierActivities(
+    /// Whether the installation may have an activity of an ended generation that has not reported its token yet. An
+    /// installation that was not started in a generation has no row in the ledger of that generation.
+    private mutating func mayHaveUnreportedActivities(
         on row: borrowing TokenPageRow, _ scopes: ActivityScopes, _ keys: LedgerKeyWriter
     ) throws(StoreError) -> Bool {
         for scope in [scopes.whole, scopes.own].compactMap(\.self)
@@ -152,8 +158,8 @@ extension Expander {
             for ended in scope.endedGenerations where ended.mayHaveActivities(at: now) {
                 keys.writeLedgerKey(
                     of: row.recipient, on: row.installation, generation: Array(String(ended.generation).utf8),
-                    into: &key)
-                if let start = try table.start(for: key), start.report != .arrived { return true }
+                    into: &rowKey)
+                if let start = try table.start(for: rowKey), start.report != .arrived { return true }
             }
         }
         return false
@@ -162,18 +168,20 @@ extension Expander {
     /// Whether the start of this generation already carried the version, so that the phone shows it. The caller asks
     /// only if the scope has no activities of an earlier generation.
     mutating func wasStarted(
-        _ row: borrowing TokenPageRow, in life: Int64, with version: Int64, _ keys: LedgerKeyWriter
+        _ row: borrowing TokenPageRow, in generation: Int64, with version: Int64, _ keys: LedgerKeyWriter
     ) throws(StoreError) -> Bool {
         keys.writeLedgerKey(
-            of: row.recipient, on: row.installation, generation: Array(String(life).utf8), into: &key)
-        guard let start = try table.start(for: key) else { return false }
+            of: row.recipient, on: row.installation, generation: Array(String(generation).utf8),
+            into: &rowKey)
+        guard let start = try table.start(for: rowKey) else { return false }
         return start.version >= version
     }
 
     // MARK: Pushes
 
-    /// Returns the timestamp of the push, and keeps it in the recipient's row if it is raised.
-    private mutating func timestamp(
+    /// Raises the timestamp of the push above older ones, and keeps a raised one in the recipient's row. Returns the
+    /// timestamp, raised or not.
+    private mutating func raiseTimestamp(
         of newest: NewestState, in scopes: ActivityScopes, _ activity: String
     ) throws(StoreError) -> Int64 {
         let state = newest.state
@@ -189,7 +197,7 @@ extension Expander {
                 of: activity, hasEnded: hasEnded, timestamp: timestamp, version: state.version,
                 in: scopes.own, under: own)
         } else if let row = scopes.own, !hasEnded, timestamp > state.timestamp {
-            key = own.bytes
+            rowKey = own.bytes
             keep(timestamp, of: state.version, in: row)
         }
         return timestamp
@@ -242,7 +250,8 @@ extension Expander {
             own.hasJoined = true
             set(own, under: ownKey)
         }
-        // The time of the row's newest write tells when the lane subscribes again. So it does that before this write.
+        // The lane subscribes again when the row was not written for long. The write below would hide that, so
+        // `subscribedScope` comes first.
         var whole = try subscribedScope(of: key, named: group)
         if whole.hasJoined { return }
         whole.hasJoined = true
@@ -264,8 +273,8 @@ struct CachedGroup {
 
 /// The rows of a lane that decide about one activity.
 private struct ActivityScopes {
-    /// The rows of the group, of the recipient in it, of the state that a send has left for the activity before its token
-    /// was known, and of the activity without a group, as far as they exist.
+    /// The rows of the group, of the recipient in it, of the state that a send has left for the activity before its
+    /// token was known, and of the activity without a group, as far as they exist.
     private(set) var all: [(key: ScopeKey, scope: LaneScope)] = []
     /// The newest generation and the newest END of all rows.
     private(set) var generation: Int64 = 0
@@ -311,9 +320,9 @@ private struct NewestState {
 
     /// Returns nil if the token gets nothing.
     init?(_ activity: ActivityScopes, for event: ScopeEvent) {
-        let (scopes, life) = (activity.all, activity.generation)
+        let (scopes, newestGeneration) = (activity.all, activity.generation)
         endVersion = activity.endVersion
-        phase = ScopePhase(start: life, end: endVersion)
+        phase = ScopePhase(start: newestGeneration, end: endVersion)
         let action = phase.after(event).action
         guard action == .sendNewestState || action == .sendNewestEnd else { return nil }
         let hasEnded = action == .sendNewestEnd
@@ -321,12 +330,14 @@ private struct NewestState {
         let candidates = scopes.compactMap {
             key, scope -> (key: ScopeKey, scope: LaneScope, state: ScopeState)? in
             guard let state = scope.standing(without: cancelled),
-                hasEnded ? state.content.event == .end : state.content.event != .end && state.version >= life
+                hasEnded
+                    ? state.content.event == .end
+                    : state.content.event != .end && state.version >= newestGeneration
             else { return nil }
             return (key, scope, state)
         }
         guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
-        (key, scope, state, self.generation) = (found.key, found.scope, found.state, life)
+        (key, scope, state, generation) = (found.key, found.scope, found.state, newestGeneration)
     }
 }
 

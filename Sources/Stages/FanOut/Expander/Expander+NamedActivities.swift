@@ -5,15 +5,14 @@ internal import Registry
 internal import Sends
 internal import Store
 
-// Sends to activities of a group by their ids. Only a lane knows the owner of an activity, so every lane gets such a send.
+// Sends to activities of a group by their ids. Only a lane knows the owner of an activity, so every lane gets such a
+// send.
 
 extension Expander {
     /// Replaces named activities by their recipients. All activities of a recipient in the group then stay alike. The
     /// state is kept for activities that the lane does not know, because their tokens may come later.
-    ///
-    /// - Parameter name: the key of the expansion's scope.
     mutating func nameRecipients(
-        of expansion: inout Expansion, under name: [UInt8], _ app: App, by page: inout TokenPage
+        of expansion: inout Expansion, under scopeKey: [UInt8], _ app: App, by page: inout TokenPage
     ) throws(StoreError) {
         guard case .activities(let names) = expansion.targets, let group = expansion.key.group else { return }
         var selection = TokenSelection(
@@ -26,8 +25,8 @@ extension Expander {
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
             for index in 0..<page.count {
-                guard try group.isGroup(of: page[index], joined: joined(page[index], app: expansion.key.app)),
-                    let activity = page[index].activity
+                let joined = try joined(page[index], app: expansion.key.app)
+                guard page[index].belongs(to: group, joined: joined), let activity = page[index].activity
                 else { continue }
                 activities.insert(Array(activity.utf8))
                 let text = [UInt8](copying: page[index].recipient)
@@ -67,7 +66,7 @@ extension Expander {
     mutating func noteRows(of names: [String], in group: ScopeKey) throws(StoreError) {
         if names.isEmpty { return }
         let key = group.bytes
-        var whole = try table.scope(for: key) ?? .unseen
+        var whole = try table.scope(for: key) ?? .unsubscribed
         let known = whole.namesWithRows
         for name in names { whole.namesWithRows.insert(name) }
         if whole.namesWithRows == known { return }
@@ -75,8 +74,8 @@ extension Expander {
         cachedGroup = nil
     }
 
-    /// Keeps in the recipient's row that a late token of an activity gets a state that was kept for it. So later updates go
-    /// above its timestamp, and none follows its END.
+    /// Keeps in the recipient's row that a late token of an activity gets a state that was kept for it. So later
+    /// updates go above its timestamp, and none follows its END.
     ///
     /// - Parameters:
     ///   - known: the recipient's row, if there is one.

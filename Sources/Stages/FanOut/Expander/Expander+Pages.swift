@@ -60,8 +60,8 @@ extension Expander {
                 if !named.isEmpty { walk.reached.insert(recipient) }
                 var own: LaneScope?
                 if let keys, !named.isEmpty || whole.namesWithRows.mayContain(recipient.span) {
-                    keys.writeScopeKey(of: recipient.span, into: &key)
-                    own = try table.scope(for: key)
+                    keys.writeScopeKey(of: recipient.span, into: &rowKey)
+                    own = try table.scope(for: rowKey)
                 }
                 endedActivities = own?.endedActivities ?? []
                 if own == nil, let shared {
@@ -105,7 +105,7 @@ extension Expander {
 
     private func isJoined(_ row: borrowing TokenPageRow, _ key: ScopeKey) throws(StoreError) -> Bool {
         guard let group = key.group else { return false }
-        return try group.isGroup(of: row, joined: joined(row, app: key.app))
+        return row.belongs(to: group, joined: try joined(row, app: key.app))
     }
 
     private mutating func add(
@@ -152,19 +152,19 @@ extension Expander {
     ) throws(StoreError) -> Bool {
         if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
         keys.writeLedgerKey(
-            of: row.recipient, on: row.installation, generation: ledger.text, into: &key)
-        let isStarted = try table.hasStart(for: key)
+            of: row.recipient, on: row.installation, generation: ledger.text, into: &rowKey)
+        let isStarted = try table.hasStart(for: rowKey)
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
-        if isStarted, let known = try table.start(for: key) {
+        if isStarted, let known = try table.start(for: rowKey) {
             // There may be two activities now. Until one reports its token, it shows the older start, so the
             // older version counts.
             var row = ledger.start.row
             row.version = min(known.version, row.version)
             row.report = .ambiguous
-            table.set(row, under: key)
+            table.set(row, under: rowKey)
         } else {
-            table.set(start: ledger.start, under: key)
+            table.set(start: ledger.start, under: rowKey)
         }
         return true
     }

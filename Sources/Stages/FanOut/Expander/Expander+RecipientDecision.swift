@@ -17,45 +17,47 @@ extension Expander {
         for scoped: Expansion.ScopedRecipient?, own: LaneScope?, whole: LaneScope, in walk: ExpansionWalk
     ) throws(StoreError) -> RecipientDecision {
         let expansion = walk.expansion
-        var told = PushContentVersion(expansion, scoped)
+        var push = PushContentVersion(expansion, scoped)
         if expansion.isCancelled(by: whole) || own.map(expansion.isCancelled) ?? false { return .drop }
         if expansion.content.event != .end, !isWanted(until: expansion.deadline) { return .drop }
         let rows = RecipientRows(whole: whole, own: own)
-        let event = rows.event(of: expansion, generation: told.generation, version: told.version)
-        let life = rows.generation(joinedBy: told.generation, with: expansion.content.event)
-        switch rows.phase(in: life).after(event).action {
+        let event = rows.event(of: expansion, generation: push.generation, version: push.version)
+        let generation = rows.generation(joinedBy: push.generation, with: expansion.content.event)
+        switch rows.phase(in: generation).after(event).action {
         case .openGeneration, .joinGeneration, .sendState, .endGeneration, .repeatEnd: break
         case .refuseUpdate: return .exclude(ExpansionExclusion.ended)
         case .nothing:
             let isEnded =
-                event == .overtakenEnd || event == .overtakenStart && rows.hasEndedAlone(since: life)
+                event == .overtakenEnd || event == .overtakenStart && rows.hasEndedAlone(since: generation)
             return isEnded ? .exclude(ExpansionExclusion.ended) : .drop
         case .restoreState, .dropRest, .sendNewestState, .sendNewestEnd, .leavePhone, .excludeFromStarts,
             .forgetTokens:
             preconditionFailure("a send has the effect of another event")
         }
         let isStart = expansion.content.event == .start
-        if expansion.content.event != .end { told.generation = life }
+        if expansion.content.event != .end { push.generation = generation }
         let timestamp = rows.timestamp(
-            of: expansion.content.event, version: told.version, generation: life, planned: told.timestamp)
-        if let own, timestamp > told.timestamp, !expansion.isDryRun {
-            keep(timestamp, of: isStart ? life : told.version, opensGeneration: isStart, in: own)
+            of: expansion.content.event, version: push.version, generation: generation,
+            planned: push.timestamp)
+        if let own, timestamp > push.timestamp, !expansion.isDryRun {
+            keep(timestamp, of: isStart ? generation : push.version, opensGeneration: isStart, in: own)
         }
-        told.timestamp = timestamp
+        push.timestamp = timestamp
         if isStart {
-            var newest = told
+            var newest = push
             newest.catchUp(with: whole, without: rows.cancelledSends)
             if let own { newest.catchUp(with: own, without: rows.cancelledSends) }
             // If the newest state does not fit into a start, it follows as an update after the phone has
             // reported its token.
-            if newest.isOwn, let variant = variantIfItFits(of: push(of: newest, walk)) {
+            if newest.carriesNewerState, let variant = variantIfItFits(of: sharedPush(of: newest, walk)) {
                 return .send(variant, generation: newest.generation, version: newest.version)
             }
         }
-        return .send(variant(of: push(of: told, walk)), generation: told.generation, version: told.version)
+        return .send(
+            variant(of: sharedPush(of: push, walk)), generation: push.generation, version: push.version)
     }
 
-    /// Keeps a raised timestamp in the recipient's row, whose key is `key`, so that the next send goes above it.
+    /// Keeps a raised timestamp in the recipient's row, whose key is `rowKey`, so that the next send goes above it.
     mutating func keep(
         _ timestamp: Int64, of version: Int64, opensGeneration: Bool = false, in own: LaneScope
     ) {
@@ -63,21 +65,21 @@ extension Expander {
         var own = own
         if opensGeneration { (own.generation, own.generationTimestamp) = (version, timestamp) }
         (own.timestamp, own.timestampVersion) = (timestamp, version)
-        set(own, under: key)
+        set(own, under: rowKey)
     }
 
-    private func push(of told: PushContentVersion, _ walk: ExpansionWalk) -> SharedPush {
+    private func sharedPush(of push: PushContentVersion, _ walk: ExpansionWalk) -> SharedPush {
         let expansion = walk.expansion
         var head = SheetHead(
             topic: walk.app.pushTopic, priority: expansion.priority, expiration: expansion.expiration,
             app: expansion.key.app, environment: .production, send: expansion.send,
-            group: expansion.key.group, scope: told.scope, generation: told.generation,
-            version: told.version, event: expansion.content.event, deadline: expansion.deadline,
+            group: expansion.key.group, scope: push.scope, generation: push.generation,
+            version: push.version, event: expansion.content.event, deadline: expansion.deadline,
             acceptedAt: expansion.acceptedAt)
         head.collapseID = expansion.collapseID
         head.isConflatable = expansion.isConflatable
         head.unknownStartPolicy = expansion.unknownStartPolicy
-        return SharedPush(head: head, content: told.content, timestamp: told.timestamp)
+        return SharedPush(head: head, content: push.content, timestamp: push.timestamp)
     }
 }
 
@@ -88,7 +90,8 @@ private struct PushContentVersion {
     var generation: Int64
     var scope: ScopeKind
     var timestamp: Int64
-    var isOwn = false
+    /// Whether `content` has a newer state than the expansion's.
+    var carriesNewerState = false
 
     init(_ expansion: Expansion, _ scoped: Expansion.ScopedRecipient?) {
         content = expansion.content
@@ -109,6 +112,6 @@ private struct PushContentVersion {
         if newest.version == version, newest.content.event == .start { return }
         (version, timestamp) = (newest.version, max(timestamp, newest.timestamp))
         content.replaceState(with: newest)
-        isOwn = true
+        carriesNewerState = true
     }
 }

@@ -84,8 +84,8 @@ extension Expander {
         return variant(of: SharedPush(head: head, content: content, timestamp: timestamp))
     }
 
-    /// Notes in the ledger that an activity has reported a token. An activity that its app started is added, because the
-    /// ledger has no start for it, and it also needs a safety END.
+    /// Notes in the ledger that an activity has reported a token. An activity that its app started is added, because
+    /// the ledger has no start for it, and it also needs a safety END.
     ///
     /// - Parameters:
     ///   - generation: the newest generation of its group that the lane knows.
@@ -163,7 +163,7 @@ extension LedgerKey {
     /// reported or joined one since then belongs to that group.
     fileprivate func isStart(of row: borrowing TokenPageRow, joined: ScopeKey?) -> Bool {
         switch subject {
-        case .group(let group): group.isGroup(of: row, joined: joined)
+        case .group(let group): row.belongs(to: group, joined: joined)
         case .activity: row.group == nil && joined == nil
         }
     }

@@ -8,42 +8,45 @@ internal import Store
 // The beginning of an expansion in the rows of its scopes. One planner at a time writes the expansions of a group into
 // one partition, so a lane begins them in the order of their sequence. It begins all recipients of an expansion before
 // it reads the next record. So every later token or send finds the newest state.
+//
+// The parameter `scopeKey` is the key of the expansion's scope, which is made once for a page.
 
 extension Expander {
     /// Begins an expansion, and names the recipients and the first cursor of its walk.
     mutating func begin(
-        _ expansion: inout Expansion, under key: [UInt8], _ app: App, by page: inout TokenPage
+        _ expansion: inout Expansion, under scopeKey: [UInt8], _ app: App, by page: inout TokenPage
     ) throws(StoreError) {
-        try nameRecipients(of: &expansion, under: key, app, by: &page)
+        try nameRecipients(of: &expansion, under: scopeKey, app, by: &page)
         try reopenGenerations(in: &expansion)
         if expansion.cursor == nil {
-            expansion.cursor = try firstCursor(of: expansion, under: key)?.walkBytes
+            expansion.cursor = try firstCursor(of: expansion, under: scopeKey)?.walkBytes
         }
         if expansion.isDryRun { return }
         guard case .recipients(let list) = expansion.targets else {
-            return try beginWhole(expansion, under: key)
+            return try beginWhole(expansion, under: scopeKey)
         }
-        // Only a start of recipients also changes the group's row.
+        // Of the expansions for named recipients, only a start also changes the group's row.
         if expansion.content.event == .start, expansion.key.recipient == nil {
-            try beginWhole(expansion, under: key)
+            try beginWhole(expansion, under: scopeKey)
         }
-        try begin(expansion, for: list[...], under: key)
+        try begin(expansion, for: list[...], under: scopeKey)
     }
 
-    /// - Parameter key: the key of the expansion's scope, as everywhere here. It is made once for a page.
-    private mutating func beginWhole(_ expansion: Expansion, under key: [UInt8]) throws(StoreError) {
-        let found = try table.scope(for: key)
-        var scope = found ?? .unseen
-        if try isWhole(expansion, knowing: found) { scope.subscription = .answered }
+    private mutating func beginWhole(_ expansion: Expansion, under scopeKey: [UInt8]) throws(StoreError) {
+        let found = try table.scope(for: scopeKey)
+        var scope = found ?? .unsubscribed
+        if try completesSubscription(expansion, knowing: found) { scope.subscription = .answered }
         scope.begin(
             expansion.state(version: expansion.version, timestamp: expansion.timestamp),
             as: expansion.content.event, generation: expansion.generation, walk: expansion.cursor)
-        if scope != found ?? .unseen { set(scope, under: key) }
+        if scope != found ?? .unsubscribed { set(scope, under: scopeKey) }
     }
 
-    /// Whether the lane now has everything that the group was sent. A start that opens a generation does not update
-    /// existing activities, so those still wait for an answer.
-    private func isWhole(_ expansion: Expansion, knowing scope: LaneScope?) throws(StoreError) -> Bool {
+    /// Whether the expansion brings the lane everything that an answer to its subscription would bring. A start that
+    /// opens a generation does not update existing activities, so those still wait for an answer.
+    private func completesSubscription(
+        _ expansion: Expansion, knowing scope: LaneScope?
+    ) throws(StoreError) -> Bool {
         guard expansion.content.event == .start, let group = expansion.key.group else { return true }
         if scope != nil || expansion.version != expansion.generation { return false }
         return try !registry.hasActivities(of: group, app: expansion.key.app)
@@ -51,17 +54,18 @@ extension Expander {
 
     /// Begins an expansion for recipients of a list, or for the owner of a private group. It can be repeated.
     mutating func begin(
-        _ expansion: Expansion, for list: ArraySlice<Expansion.ScopedRecipient>, under name: [UInt8]
+        _ expansion: Expansion, for list: ArraySlice<Expansion.ScopedRecipient>, under scopeKey: [UInt8]
     ) throws(StoreError) {
         let isPrivate = expansion.key.recipient != nil
-        let whole = isPrivate ? LaneScope() : try table.scope(for: name) ?? .unseen
+        let whole = isPrivate ? LaneScope() : try table.scope(for: scopeKey) ?? .unsubscribed
         var begun: [String] = []
         let event = expansion.content.event
         for recipient in list {
             // A start that joins the group's generation changes no row of the recipient.
             if event == .start, recipient.scope == .group, !isPrivate { continue }
-            let key = isPrivate ? name : expansion.key.narrowed(to: recipient.recipient).bytes
-            let found = try table.scope(for: key)
+            let recipientKey =
+                isPrivate ? scopeKey : expansion.key.narrowed(to: recipient.recipient).bytes
+            let found = try table.scope(for: recipientKey)
             var scope = found ?? LaneScope()
             let rows = RecipientRows(whole: whole, own: found)
             let timestamp = rows.timestamp(
@@ -71,14 +75,15 @@ extension Expander {
             scope.begin(
                 expansion.state(version: recipient.version, timestamp: timestamp), as: event,
                 generation: recipient.generation, replacing: replaced)
-            if scope != found ?? LaneScope() { set(scope, under: key) }
+            if scope != found ?? LaneScope() { set(scope, under: recipientKey) }
             if !isPrivate { begun.append(recipient.recipient.text) }
         }
         try noteRows(of: begun, in: expansion.key)
     }
 
-    /// Puts the recipients of a start into generations of their own, if an END by an activity's name has ended their
-    /// parts of the group's generation. This start opens the new generation, or an earlier start did.
+    /// Puts recipients of a start into generations of their own. An END to a named activity also ends its owner's part
+    /// of the group's generation, and only the lane knows that. This start opens the owner's new generation, unless an
+    /// earlier start did.
     private func reopenGenerations(in expansion: inout Expansion) throws(StoreError) {
         guard expansion.content.event == .start, expansion.key.recipient == nil,
             case .recipients(var list) = expansion.targets
@@ -101,13 +106,15 @@ extension Expander {
     /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after
     /// its cursor. The lane's catch-up serves new tokens before the cursor.
     mutating func note(
-        _ next: PageCursor?, of expansion: Expansion, under key: [UInt8]
+        _ next: PageCursor?, of expansion: Expansion, under scopeKey: [UInt8]
     ) throws(StoreError) {
         if case .recipients = expansion.targets { return }
         if expansion.content.event == .start { return }
-        guard var scope = try table.scope(for: key), scope.walk?.version == expansion.version else { return }
+        guard var scope = try table.scope(for: scopeKey), scope.walk?.version == expansion.version else {
+            return
+        }
         scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.walkBytes) }
-        set(scope, under: key)
+        set(scope, under: scopeKey)
     }
 }
 

@@ -18,16 +18,19 @@ extension Expander {
     /// The most joined activities that are read together.
     static var joinedAtATimeMax: Int { 1000 }
 
-    /// Returns the first cursor of an update or an END of a whole scope. Nil for other expansions.
+    /// Returns the cursor at which the walk of an update or an END of a whole scope begins. If the walk of an older
+    /// send is open, the new walk begins where the older one has come to, so that frequent updates together visit every
+    /// member. Otherwise each update begins at another place of the lane, so that no member is always last. Nil for
+    /// other expansions.
     func firstCursor(
-        of expansion: Expansion, under key: [UInt8]
+        of expansion: Expansion, under scopeKey: [UInt8]
     ) throws(StoreError) -> PageCursor? {
         switch expansion.targets {
         case .recipients, .activities: return nil
         case .everyone, .segments, .tags, .combination, .group, .newMembers: break
         }
         if expansion.content.event == .start { return nil }
-        let open = try table.scope(for: key)?.walk
+        let open = try table.scope(for: scopeKey)?.walk
         guard let open, open.version < expansion.version, let walk = PageCursor(walkBytes: open.cursor) else {
             return PageCursor(ofUpdateNumber: expansion.precedingUpdates)
         }
@@ -36,12 +39,10 @@ extension Expander {
 
     /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group.
     /// Returns the cursor to continue at.
-    ///
-    /// - Parameter name: the key of the expansion's scope, as everywhere here.
     mutating func walkAudience(
-        of walk: inout ExpansionWalk, under name: [UInt8], by page: inout TokenPage
+        of walk: inout ExpansionWalk, under scopeKey: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> PageCursor? {
-        let whole = try table.scope(for: name) ?? LaneScope()
+        let whole = try table.scope(for: scopeKey) ?? LaneScope()
         if whole.endsWalk(of: walk.expansion) {
             try countRest(of: &walk, in: whole)
             return nil
@@ -99,7 +100,7 @@ extension Expander {
 
     /// Walks named recipients, some at a time. Finished recipients leave the expansion.
     mutating func walkList(
-        _ list: [Expansion.ScopedRecipient], of walk: inout ExpansionWalk, under name: [UInt8],
+        _ list: [Expansion.ScopedRecipient], of walk: inout ExpansionWalk, under scopeKey: [UInt8],
         by page: inout TokenPage
     ) throws(StoreError) -> PageCursor? {
         // Most lanes have no activity of a send to named activities.
@@ -108,14 +109,16 @@ extension Expander {
         var cursor = walk.cursor
         repeat {
             let some = nextRecipients(in: left, of: walk.expansion)
-            // The version before began the recipients of a list page by page.
+            // An earlier version of this program began the recipients of a list page by page. A continuation that it
+            // wrote may have recipients that were not begun.
             if !walk.isFirstPage, !walk.expansion.isDryRun {
-                try begin(walk.expansion, for: some, under: name)
+                try begin(walk.expansion, for: some, under: scopeKey)
             }
-            if let next = try walkRecipients(some, from: cursor, of: &walk, under: name, by: &page) {
+            if let next = try walkRecipients(some, from: cursor, of: &walk, under: scopeKey, by: &page) {
                 walk.expansion.targets = .recipients(Array(left))
                 return next
             }
+            // A recipient without tokens costs a lookup, too.
             walk.rows += some.count
             left = left.dropFirst(some.count)
             cursor = PageCursor()
@@ -137,10 +140,11 @@ extension Expander {
 
     private mutating func walkRecipients(
         _ some: ArraySlice<Expansion.ScopedRecipient>, from start: PageCursor, of walk: inout ExpansionWalk,
-        under name: [UInt8], by page: inout TokenPage
+        under scopeKey: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> PageCursor? {
         let isPrivate = walk.expansion.key.recipient != nil
-        let scope = try table.scope(for: name) ?? .unseen
+        let scope = try table.scope(for: scopeKey) ?? .unsubscribed
+        // The row of a private group is its owner's row, so no row counts for the whole group.
         let whole = isPrivate ? LaneScope() : scope
         let mayHaveJoined = mayHaveJoined(walk, scope)
         var named: [[UInt8]: Expansion.ScopedRecipient] = [:]
@@ -154,6 +158,7 @@ extension Expander {
         else { return nil }
         var cursor = start
         var looked = 0
+        // The recipients that are walked together are finished together, also beyond `rowsMax`, up to `namedTokensMax`.
         while true {
             let next = try registry.fillPage(
                 with: selection, from: cursor, into: &page,
@@ -230,9 +235,9 @@ extension Expander {
         guard expansion.content.event == .start else { return selection }
         selection.startAcceptedAt = expansion.acceptedAt
         if !expansion.forcesRestart, let group = expansion.key.group {
-            let life = generation ?? expansion.generation
+            let joinedGeneration = generation ?? expansion.generation
             selection.dismissals = TokenSelection.Dismissals(
-                of: group, since: SendSequence.milliseconds(of: life))
+                of: group, since: SendSequence.milliseconds(of: joinedGeneration))
         }
         return selection
     }
@@ -261,22 +266,25 @@ private struct JoinedMembers {
     }
 }
 
-extension String {
-    /// Whether a row belongs to this group, reported or joined.
-    func isGroup(of row: borrowing TokenPageRow, joined: ScopeKey?) -> Bool {
-        guard let told = row.group else { return joined?.group?.isExactlyEqual(to: self) ?? false }
-        return Array(utf8).equals(told)
-    }
-}
-
 extension TokenPageRow {
-    private static var updatePrefix: Int { 7 }
+    /// The number of bytes of "update:", with which the entry of an activity begins.
+    private static var updatePrefixByteCount: Int { 7 }
+
+    /// Whether the row belongs to a group.
+    ///
+    /// - Parameter joined: the group that the row's activity has joined. It counts if the activity has reported no
+    ///   group.
+    func belongs(to name: String, joined: ScopeKey?) -> Bool {
+        guard let reported = group else { return joined?.group?.isExactlyEqual(to: name) ?? false }
+        return Array(name.utf8).equals(reported)
+    }
 
     /// The activity's id. Nil for a row of a start token.
     var activity: String? {
         let entry = entryText
-        guard entry.count > Self.updatePrefix, entry[0] == UInt8(ascii: "u") else { return nil }
+        guard entry.count > Self.updatePrefixByteCount, entry[0] == UInt8(ascii: "u") else { return nil }
         return String(
-            decoding: [UInt8](copying: entry.extracting(Self.updatePrefix..<entry.count)), as: UTF8.self)
+            decoding: [UInt8](copying: entry.extracting(Self.updatePrefixByteCount..<entry.count)),
+            as: UTF8.self)
     }
 }

@@ -18,13 +18,14 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     package var output: JobOutput
     /// Milliseconds since 1970.
     package internal(set) var now: Int64 = 0
+    /// An upper bound of the time, in milliseconds since 1970.
     private(set) var latest: Int64 = 0
     private(set) var catalog: any ExpanderCatalog
     private var lastApp: (id: String, app: App?)?
     /// The number of recipients of a list that are walked together.
     let recipientsAtATime: Int
-    /// The memory for the current key of the table.
-    var key: [UInt8] = []
+    /// The memory for the key of the table's row that is read or written now.
+    var rowKey: [UInt8] = []
     /// The group of the previous token, while news are taken.
     var cachedGroup: CachedGroup?
     /// The pushes of this transaction, and those that APNs would refuse because of their size.
@@ -47,7 +48,8 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     ///
     /// - Parameters:
     ///   - now: a time that has certainly come, in milliseconds since 1970.
-    ///   - latest: an upper bound of the cluster's clock, at which starts begin.
+    ///   - latest: an upper bound of the cluster's clock, in milliseconds since 1970. The ledger notes it as the time
+    ///     of a start, so that no activity counts as older than it is.
     package mutating func begin(at now: Int64, atLatest latest: Int64, catalog: any ExpanderCatalog) {
         self.now = now
         self.latest = latest
@@ -80,25 +82,25 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
             return 0
         }
         var expansion = expansion
-        let name = expansion.key.bytes
+        let scopeKey = expansion.key.bytes
         let isFirstPage = expansion.cursor == nil
         if isFirstPage {
-            if try skips(expansion, under: name) {
+            if try skips(expansion, under: scopeKey) {
                 close(expansion)
                 return 0
             }
-            try begin(&expansion, under: name, app, by: &page)
+            try begin(&expansion, under: scopeKey, app, by: &page)
         }
         var walk = ExpansionWalk(
             expansion: expansion, app: app, isFirstPage: isFirstPage, rowsMax: rowsMax, isTimeLeft: isTimeLeft
         )
         let next =
             if case .recipients(let list) = expansion.targets {
-                try walkList(list, of: &walk, under: name, by: &page)
+                try walkList(list, of: &walk, under: scopeKey, by: &page)
             } else {
-                try walkAudience(of: &walk, under: name, by: &page)
+                try walkAudience(of: &walk, under: scopeKey, by: &page)
             }
-        if !walk.expansion.isDryRun { try note(next, of: walk.expansion, under: name) }
+        if !walk.expansion.isDryRun { try note(next, of: walk.expansion, under: scopeKey) }
         if let next {
             walk.expansion.cursor = next.walkBytes
             output.addContinuation(of: walk.expansion)
@@ -112,11 +114,12 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         if expansion.targets != .newMembers { output.addCompletion(of: expansion, lane: lane, at: now) }
     }
 
-    /// Cancels a send. Its remaining jobs are dropped in their turn, in this process or the next. An END is
-    /// not stopped, because its planner has closed the scope. Half of the group must not stay open.
+    /// Cancels a send: notes it in the scope's row. Its remaining jobs are dropped in their turn, in this process or
+    /// the next. For an END the note has no effect (`Expansion.isCancelled`), because the planner has closed the scope,
+    /// and half of the group must not stay open.
     package mutating func stop(_ stop: StopInstruction) throws(StoreError) {
         let key = stop.key.bytes
-        var scope = try table.scope(for: key) ?? .unseen
+        var scope = try table.scope(for: key) ?? .unsubscribed
         if scope.cancelledSends.contains(stop.send) { return }
         if scope.cancelledSends.count >= LaneScope.cancelledSendsMax { scope.cancelledSends.removeFirst() }
         scope.cancelledSends.append(stop.send)

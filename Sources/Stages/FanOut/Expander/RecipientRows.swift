@@ -15,8 +15,9 @@ struct RecipientRows {
     func event(of expansion: Expansion, generation: Int64, version: Int64) -> ScopeEvent {
         switch expansion.content.event {
         case .start:
-            let life = self.generation(joinedBy: generation, with: .start)
-            return whole.endVersion > generation || hasEndedAlone(since: life) ? .overtakenStart : .start
+            let joinedGeneration = self.generation(joinedBy: generation, with: .start)
+            let isOvertaken = whole.endVersion > generation || hasEndedAlone(since: joinedGeneration)
+            return isOvertaken ? .overtakenStart : .start
         case .update:
             if endVersion > version { return .overtakenUpdate }
             return isReplaced(expansion, version: version) ? .replacedUpdate : .update
@@ -59,8 +60,9 @@ struct RecipientRows {
         }
     }
 
-    /// Returns the timestamp of an update for the recipient's phones: the planned one, but above those of older sends and
-    /// below those of newer sends. The planner does not know which recipients the sends to named activities have reached.
+    /// Returns the timestamp of an update for the recipient's phones: the planned one, but above those of older sends
+    /// and below those of newer sends. The planner does not know which recipients the sends to named activities have
+    /// reached.
     func timestamp(of version: Int64, planned: Int64) -> Int64 {
         if let own, own.timestampVersion == version { return own.timestamp }
         let highest = lastTimestamps.lazy.filter { $0.version < version }.map { $0.timestamp }.max() ?? 0

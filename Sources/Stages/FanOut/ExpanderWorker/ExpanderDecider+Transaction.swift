@@ -116,16 +116,17 @@ extension ExpanderDecider {
             isOverlayFull(for: .walks)
             ? [] : serving.filter { isWaiting(.walks, in: $0) || hasRegistryChanges(in: $0) }
         let began = stage.time.now()
-        hasJustTakenArrivals = !arrivals.isEmpty && (others.isEmpty || !hasJustTakenArrivals)
-        let topic: ExpanderInputTopic = hasJustTakenArrivals ? .arrivals : .walks
+        let takesArrivals = !arrivals.isEmpty && (others.isEmpty || !hasJustTakenArrivals)
+        hasJustTakenArrivals = takesArrivals
+        let topic: ExpanderInputTopic = takesArrivals ? .arrivals : .walks
         // A transaction of arrivals takes no news of other lanes, because that would delay it.
-        let lanes = limitedToOneIfNeeded(hasJustTakenArrivals ? arrivals : others)
+        let lanes = limitedToOneIfNeeded(takesArrivals ? arrivals : others)
         guard !lanes.isEmpty else { return }
         iteration += 1
         // The epoch of the assignment under which the requests were read. The loop has not polled since then.
         let epoch = stage.consumer.epoch
         let first = iteration % lanes.count
-        guard var shares = try walk(Array(lanes[first...] + lanes[..<first]), topic, began: began)
+        guard var shares = try decideWork(of: Array(lanes[first...] + lanes[..<first]), topic, began: began)
         else { return }
         shares.removeAll { $0.takenCount == 0 && $0.registryOffset == nil }
         let isEmpty = shares.allSatisfy { $0.worker.expander.output.isEmpty && $0.worker.table.isUnchanged }
@@ -156,8 +157,8 @@ extension ExpanderDecider {
     }
 
     /// Gives every lane its news and lets it walk its pages. Returns nil if something must be read again.
-    private func walk(
-        _ lanes: [AssignedLane], _ topic: ExpanderInputTopic, began: Instant
+    private func decideWork(
+        of lanes: [AssignedLane], _ topic: ExpanderInputTopic, began: Instant
     ) throws -> [LaneTransaction]? {
         guard let catalog else { return nil }
         var shares: [LaneTransaction] = []
@@ -206,14 +207,15 @@ extension ExpanderDecider {
             if isMore { try readRegistry() }
             if stage.member.isStartingOver || registry.diskFull != nil { return false }
         }
+        // The pages are not walked yet, so all jobs are of late tokens.
         metrics.lateJobs.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
         return true
     }
 
     /// Applies the registry records to the lane's file, so that pages show them.
     ///
-    /// - Returns: the registry offset to commit, if it differs from the committed one. Then `news` holds the
-    ///   news.
+    /// - Returns: the registry offset to commit, if it differs from the committed one. Then `registryChanges`
+    ///   holds the news.
     private func applyRegistryRecords(of lane: AssignedLane) throws(StoreError) -> Int64? {
         let hasNews = hasUncommittedChanges(in: lane)
         if !hasNews, registry.isFullyApplied(lane: lane.partition) { return nil }

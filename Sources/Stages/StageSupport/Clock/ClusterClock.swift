@@ -17,9 +17,9 @@ package import Lifecycle
 /// So two situations are watched until it is known which source is right:
 ///
 /// - A stamp is ahead of the known time and of the machine's clock (`stampsAheadOfKnown`).
-/// - The known time itself is ahead of the machine's clock (`lead`). If it is so from the first stamp on, no third time
-///   decides between the two sources. Then the machine's clock counts until the stamps have stayed ahead for long
-///   enough, which proves them.
+/// - The known time itself is ahead of the machine's clock (`lead`). If even the first stamp was ahead, no earlier
+///   stamp speaks for either source. Then the machine's clock counts, until the stamps have stayed ahead for long
+///   enough. That proves them.
 ///
 /// All times are kept as offsets: the time minus the steady clock, in milliseconds. A clock that runs evenly has a
 /// constant offset.
@@ -34,8 +34,9 @@ package import Lifecycle
 /// | `earliestTime` | irreversible acts | the machine's clock; the stamps if they are far behind it |
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {
-    /// The highest stamp of a window counts for this window and for the next one. In a silence it counts until a
-    /// current stamp comes, or until stamps of records that waited have come for longer than a window.
+    /// The highest stamp of a window counts for this window and for the next one. If no stamps come for longer, it
+    /// counts until a stamp comes that is not older than the known time (a current stamp), or until older ones have
+    /// come for a whole window.
     package static let windowMilliseconds = 60_000
     /// Times that differ by at most this much agree. A larger difference is a step of a clock, or a lead over another.
     package static let agreementMilliseconds: Int64 = 5000
@@ -127,8 +128,8 @@ package struct ClusterClock: Sendable {
     /// Notes the stamp of a record that was written at most `age` milliseconds ago.
     package mutating func observe(stamp: Int64, writtenWithin age: Int64, at now: Instant) {
         guard Self.validStamps.contains(stamp) else { return }
-        // This record tells the bound anew, so its stamp is not compared with the old one. If the stamp is ahead and not
-        // believed, the bound is too high, and then it only limits less.
+        // The bound is replaced by the bound of this record, so `observe` need not check the stamp against the old one.
+        // If the stamp is too far ahead to be believed, the new bound is too high. That is harmless: it limits less.
         offsetUpperBound = nil
         observe(stamp: stamp, at: now)
         offsetUpperBound = stamp - now.milliseconds + age
@@ -181,8 +182,8 @@ package struct ClusterClock: Sendable {
         return true
     }
 
-    /// Notes the first stamp, which counts in any case. If it is ahead of the machine's clock, one source stands against
-    /// the other.
+    /// Notes the first stamp, which counts in any case. If it is ahead of the machine's clock, one source stands
+    /// against the other.
     private mutating func noteFirst(offset: Int64, at now: Instant) {
         guard machineClock != nil, relationToMachine(of: offset) == .ahead else { return }
         lead = .watchedFromStart(AheadStamps(offset: offset, at: now))
@@ -206,7 +207,8 @@ package struct ClusterClock: Sendable {
         stampsAheadOfKnown = nil
     }
 
-    /// Compares a stamp with the machine's clock. An unknown clock of the machine confirms no stamp.
+    /// Compares a stamp with the machine's clock. While that clock is unknown, every stamp counts as ahead, because
+    /// nothing confirms it.
     private func relationToMachine(of offset: Int64) -> RelationToMachine {
         guard let machineClock, !isAheadOfMachine(offset: offset) else { return .ahead }
         return offset >= machineClock.lowerOffset - Self.agreementMilliseconds ? .agrees : .behind
@@ -217,7 +219,7 @@ package struct ClusterClock: Sendable {
         machineClock.map { offset > $0.lowerOffset + Self.agreementMilliseconds } ?? true
     }
 
-    /// Believes a step of the machine's clock at once if it leads to the time by the stamps: two sources agree.
+    /// Believes a step of the machine's clock at once if the clock agrees with the stamps after it: two sources agree.
     private mutating func trustMachineIfStampsAgree() {
         guard let knownOffset, machineClock?.isDoubtful == true, let last = machineClock?.lastOffset,
             abs(last - knownOffset) <= Self.agreementMilliseconds

@@ -14,14 +14,14 @@ import Topics
         let metrics = Metrics()
         // The count of the queue includes events of the client, such as a failed connection.
         let eventsMax = 100
-        let queueNotesMax = ViewScan.rowsMax + eventsMax
+        let queueMessagesMax = ViewScan.rowsMax + eventsMax
         let writer = try PlannerMessageWriter(
             kafka: KafkaSettings(brokers: ["127.0.0.1:1"]), layout: TopicLayout(), log: .silent,
-            metrics: metrics, queueNotesMax: queueNotesMax)
+            metrics: metrics, queueMessagesMax: queueMessagesMax)
         #expect(writer.hasSpaceForPage)
         let began = Instant.now()
         let lost = 500
-        for number in 0..<queueNotesMax + lost {
+        for number in 0..<queueMessagesMax + lost {
             writer.send(
                 SupersededVersions(
                     app: "shop", group: "g\(number)", updateVersion: Int64(number + 1), endVersion: 0))
@@ -36,17 +36,17 @@ import Topics
     @Test func `lost notes are repeated once, when the queue is empty, and not at once again`() {
         let start = Instant(nanoseconds: 0)
         var lost = LostNotes()
-        func mustRepeat(afterMilliseconds milliseconds: Int, isQueueEmpty: Bool = true) -> Bool {
-            lost.mustRepeat(
+        func beginsRepetition(afterMilliseconds milliseconds: Int, isQueueEmpty: Bool = true) -> Bool {
+            lost.beginRepetitionIfDue(
                 at: start.advanced(byMilliseconds: milliseconds), isQueueEmpty: isQueueEmpty)
         }
-        #expect(!mustRepeat(afterMilliseconds: 0))
+        #expect(!beginsRepetition(afterMilliseconds: 0))
         lost.noteLoss()
-        #expect(!mustRepeat(afterMilliseconds: 0, isQueueEmpty: false))
-        #expect(mustRepeat(afterMilliseconds: 0))
-        #expect(!mustRepeat(afterMilliseconds: 0))
+        #expect(!beginsRepetition(afterMilliseconds: 0, isQueueEmpty: false))
+        #expect(beginsRepetition(afterMilliseconds: 0))
+        #expect(!beginsRepetition(afterMilliseconds: 0))
         lost.noteLoss()
-        #expect(!mustRepeat(afterMilliseconds: 29_999))
-        #expect(mustRepeat(afterMilliseconds: 30_000))
+        #expect(!beginsRepetition(afterMilliseconds: 29_999))
+        #expect(beginsRepetition(afterMilliseconds: 30_000))
     }
 }

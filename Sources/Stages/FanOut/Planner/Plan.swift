@@ -1,7 +1,7 @@
 package import Schedules
 package import Sends
 
-/// The result of planning one request. What is written commits in one transaction with the next offset.
+/// The result of planning one request.
 package struct Plan: Sendable, Equatable {
     /// A request and the lanes that get it.
     package struct LaneRequest: Sendable, Equatable {
@@ -21,7 +21,7 @@ package struct Plan: Sendable, Equatable {
         package var verdict: GatewayReply.PlannedVerdict
     }
 
-    // MARK: Written in the transaction
+    // MARK: Written in the transaction that commits the request's offset
 
     /// The verdicts on sends.
     package var progress: [ProgressRecord] = []
@@ -36,10 +36,10 @@ package struct Plan: Sendable, Equatable {
     package var note: SupersededVersions?
     /// The reply to the gateway whose request waits for the verdict. It is written after the commit.
     package var reply: Reply?
-    /// Kept in memory, already before the commit.
+    /// The reminder, which is kept in memory already before the commit.
     package var heldSend: HeldSend?
-    /// The app whose subscription was not stored, because subscriptions alone have made as many groups of the app as they
-    /// may. It is counted for the log.
+    /// The app whose subscription was not stored, because subscriptions alone have made as many groups of the app as
+    /// they may. It is counted for the log.
     package var appAtSubscriptionLimit: String?
 
     package init() {}

@@ -25,14 +25,14 @@ extension PlanBuilder {
         report(part, of: cancel)
         table.set(row, of: key)
         if let recipient = cancel.recipient, let own {
-            undo(cancel, in: own, of: recipient, within: row, in: &table)
+            undoForRecipient(cancel, in: own, of: recipient, within: row, in: &table)
         } else {
             undo(cancel, &row, in: &table)
         }
         plan.note = SupersededVersions(row, of: key, at: stamp)
     }
 
-    /// Whether the row still held the send, which is then dropped.
+    /// Drops the cancelled send if the row still holds it. Returns whether the row has held it.
     private mutating func dropHeldSend(
         of cancel: Cancellation, from row: inout GroupRow, key: ScopeKey, in table: inout some GroupTable
     ) -> Bool {
@@ -77,9 +77,9 @@ extension PlanBuilder {
             origin: previous.originalSend ?? previous.send, in: &table)
     }
 
-    /// Does the same for a send to one recipient of a group. A later send to the whole group has already
-    /// corrected the state.
-    private mutating func undo(
+    /// Sends the earlier state again to one recipient of a group. If a later send to the whole group has replaced the
+    /// cancelled state already, nothing is sent.
+    private mutating func undoForRecipient(
         _ cancel: Cancellation, in own: GroupRow, of recipient: Recipient, within whole: GroupRow,
         in table: inout some GroupTable
     ) {

@@ -40,7 +40,7 @@ extension PlanBuilder {
             ]
         }
         // The gateway has checked everything else, with the state of the request.
-        return PayloadRules(now: now).violations(in: try joined(send, row, in: table))
+        return PayloadRules(now: now).violations(in: try contentOfJoiningStart(send, row, in: table))
             .filter { $0.rule == .tooLarge }
             .map {
                 "\($0.description); it carries the newest state of the group, so shorten the attributes or the alert, or send a shorter update first"
@@ -56,7 +56,8 @@ extension PlanBuilder {
         ]
     }
 
-    private func joined(
+    /// Returns the content of a start with the newest state, as its phones get it.
+    private func contentOfJoiningStart(
         _ send: Send, _ row: GroupRow, in table: some GroupTable
     ) throws(StoreError) -> PushContent {
         var content = send.content

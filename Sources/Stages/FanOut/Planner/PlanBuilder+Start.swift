@@ -50,7 +50,8 @@ extension PlanBuilder {
             row.endDate = endDate
             scheduleAutomaticEnd(at: endDate, of: row)
         }
-        // The held update is older than this start, so the state of this start must not become the older one.
+        // If the newest state is cancelled, the state of this start replaces it (below). An update that the scope holds
+        // was sent before this start, so it goes first. Otherwise it would later replace the newer state of this start.
         if let newest = row.newestState, row.cancelledSends.contains(originOf: newest) {
             releaseHeldSend(of: &row, in: &table)
         }

@@ -15,7 +15,7 @@ extension PlanBuilder {
         row.memberLanes.insert(subscription.lane)
         row.membersUntil = max(row.membersUntil, SubscribedGroups.membersUntil(subscribedAt: stamp))
         if row != before {
-            if try count(row, after: before, in: &table) {
+            if try updateGroupCount(for: row, after: before, in: &table) {
                 table.set(row, of: key)
             } else {
                 row = before
@@ -25,21 +25,23 @@ extension PlanBuilder {
         answer(subscription, with: row)
     }
 
-    /// Counts the group among those that only subscriptions have made, or no longer. Returns false if it is new and the
-    /// limit is reached. The app's row then says that unknown groups may have members in any lane.
-    private func count(
-        _ row: GroupRow, after before: GroupRow, in table: inout some GroupTable
+    /// Updates the app's row, which counts the groups that only subscriptions have made. Returns false if the group is
+    /// new and the limit is reached. The app's row then says that unknown groups may have members in any lane.
+    private func updateGroupCount(
+        for row: GroupRow, after before: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) -> Bool {
         guard key.isSharedGroup else { return true }
-        let (old, new) = (before.endIfOnlySubscribed(at: stamp), row.endIfOnlySubscribed(at: stamp))
-        if old == new { return true }
+        let oldEnd = before.endIfOnlySubscribed(at: stamp)
+        let newEnd = row.endIfOnlySubscribed(at: stamp)
+        if oldEnd == newEnd { return true }
         let known = try table.subscribedGroups(of: key.app) ?? SubscribedGroups()
         var groups = known
         let groupCount = groups.countAfterRemovingForgotten(at: stamp)
-        let isStored = old != nil || new == nil || groupCount < planner.subscribedGroupsMax
+        let isNewGroup = oldEnd == nil && newEnd != nil
+        let isStored = !isNewGroup || groupCount < planner.subscribedGroupsMax
         if isStored {
-            if let old { groups.remove(groupWithMembersUntil: old) }
-            if let new { groups.add(groupWithMembersUntil: new) }
+            if let oldEnd { groups.remove(groupWithMembersUntil: oldEnd) }
+            if let newEnd { groups.add(groupWithMembersUntil: newEnd) }
         } else {
             groups.noteUnstoredSubscription(at: stamp)
         }
@@ -47,14 +49,14 @@ extension PlanBuilder {
         return isStored
     }
 
-    /// Counts the group no longer, if a send has changed its row.
+    /// Ends the counting of a group that only subscriptions had made, if a send has changed its row.
     ///
     /// - Parameter before: the row before the send.
     func recountSubscribedGroup(
         after before: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         if before.endIfOnlySubscribed(at: stamp) == nil { return }
-        _ = try count(try currentRow(of: key, in: table), after: before, in: &table)
+        _ = try updateGroupCount(for: try currentRow(of: key, in: table), after: before, in: &table)
     }
 
     /// Answers a lane with the last state of the group, if there is one to send.
@@ -75,7 +77,8 @@ extension PlanBuilder {
 }
 
 extension GroupRow {
-    /// The end of the members' lives, if only subscriptions have made the row. Nil if the row is for a send, or forgotten.
+    /// The end of the members' lives, if only subscriptions have made the row. Nil if the row is for a send, or
+    /// forgotten.
     fileprivate func endIfOnlySubscribed(at stamp: Int64) -> Int64? {
         lastSendAt == 0 && membersUntil > stamp ? membersUntil : nil
     }

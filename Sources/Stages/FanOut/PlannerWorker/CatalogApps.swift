@@ -28,7 +28,7 @@ final class CatalogApps {
     func app(id: String, age: Int64) -> App? {
         // The wait uses the steady clock. By a wall clock that is behind, the send would stay young for as
         // long.
-        let wait = Int(min(max(0, Self.catalogWaitMilliseconds - age), Self.catalogWaitMilliseconds))
+        let wait = Int(max(0, Self.catalogWaitMilliseconds - max(0, age)))
         let until = Instant.now().advanced(byMilliseconds: wait)
         while true {
             if let app = apps[id] { return app }

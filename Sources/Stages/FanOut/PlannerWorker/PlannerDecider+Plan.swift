@@ -148,19 +148,18 @@ extension PlannerDecider {
         plannedWork.sendCount += 1
         let now = stage.time.now()
         let request: SendRequest
-        var stamp: Int64
+        let unboundedStamp: Int64
         do throws(RejectedRecord) {
-            (request, stamp) = try read(batch[index])
+            (request, unboundedStamp) = try read(batch[index])
         } catch {
             plannedWork.rejectedCount += 1
             return stage.sendToDeadLetters(
                 recordAt: index, of: batch, as: error, at: stage.clock.decisionTime(at: now) ?? 0)
         }
-        let time = stage.clock.time(at: now)?.milliseconds ?? stamp
+        let time = stage.clock.time(at: now)?.milliseconds ?? unboundedStamp
         // A low timestamp is safe. A high one makes phones ignore updates for as long as it is ahead. A deadline is the
         // opposite: a low one drops every job.
-        let unboundedStamp = stamp
-        stamp = min(stamp, time)
+        let stamp = min(unboundedStamp, time)
         let age = time - stamp
         var app: App?
         if case .send(let send) = request { app = apps.app(id: send.app, age: age) }

@@ -51,21 +51,23 @@ final class PlannerDecider: RecordDecider {
         ) { app, recipient in lanes.lane(of: recipient, app: app) }
         apps = CatalogApps { environment.catalog?.apps }
         output = PlannerOutput(partitioner: lanes)
-        var form = LoopConfiguration(
+        var configuration = LoopConfiguration(
             stage: FanOutService.name, group: "planner", inputName: "sends",
             subscription: PlannerInputTopic.subscription,
             outputTopics: PlannerOutput.OutputTopic.allCases.map(\.topic),
             view: TopicViewDefinition(
                 topic: layout.name(of: .groups), table: "groups", schema: Self.viewSchema))
-        form.loopNumber = FanOutService.Loop.planner.rawValue
-        (form.batchRecordsMax, form.batchBytesMax) = (settings.batchSendsMax, settings.batchBytesMax)
-        (form.overlayRowsMax, form.overlayBytesMax) = (settings.overlayRowsMax, settings.overlayBytesMax)
-        form.loneRecordTriesMax = settings.loneSendTriesMax
-        form.apply(settings, partitionKibibytesMax: settings.partitionKibibytesMax)
+        configuration.loopNumber = FanOutService.Loop.planner.rawValue
+        configuration.batchRecordsMax = settings.batchSendsMax
+        configuration.batchBytesMax = settings.batchBytesMax
+        configuration.overlayRowsMax = settings.overlayRowsMax
+        configuration.overlayBytesMax = settings.overlayBytesMax
+        configuration.loneRecordTriesMax = settings.loneSendTriesMax
+        configuration.apply(settings, partitionKibibytesMax: settings.partitionKibibytesMax)
         messageWriter = try PlannerMessageWriter(
             kafka: environment.cluster.settings, layout: layout, log: context.log, metrics: context.metrics)
         stage = try StageClients(
-            configuration: form, in: environment, context: context, metrics: metrics.stage,
+            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
             settleMilliseconds: settleMilliseconds)
     }
 

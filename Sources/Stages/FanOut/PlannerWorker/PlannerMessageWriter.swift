@@ -8,13 +8,13 @@ internal import Telemetry
 internal import Topics
 
 /// A writer of the planner's messages: notes to senders about superseded sends, and replies to gateways. It sends them
-/// after the commit, outside a transaction. The loop never waits for them: a message that finds no space in the queue is
-/// lost. A sender that misses a note pushes an update that the phone ignores, and lost notes are repeated from the rows.
-/// A gateway that misses a reply answers without the verdict. Pinned to its loop's thread.
+/// after the commit, outside a transaction. The loop never waits for them: a message that finds no space in the queue
+/// is lost. A sender that misses a note pushes an update that the phone ignores, and lost notes are repeated from the
+/// rows. A gateway that misses a reply answers without the verdict. Pinned to its loop's thread.
 final class PlannerMessageWriter {
     /// The most messages that wait for the leaders of `superseded` and `replies`. Further messages are lost.
-    static let queueNotesMax = 50_000
-    /// The most kibibytes of these notes.
+    static let queueMessagesMax = 50_000
+    /// The most kibibytes of these messages.
     private static let queueKibibytesMax = 16_384
 
     /// The kind of a message, as the tag of its record.
@@ -27,20 +27,20 @@ final class PlannerMessageWriter {
     private let notes: Topic
     private let replies: Topic
     private let replyPartitionCount: Int
-    private let queueNotesMax: Int
+    private let queueMessagesMax: Int
     private var deliveries: [Delivery] = []
     private var lostNotes = LostNotes()
     private let lostNotesCounter: Counter
 
     init(
         kafka settings: KafkaSettings, layout: TopicLayout, log: Log, metrics: Metrics,
-        queueNotesMax: Int = PlannerMessageWriter.queueNotesMax
+        queueMessagesMax: Int = PlannerMessageWriter.queueMessagesMax
     ) throws {
         var options = ProducerOptions()
         options.lingerMilliseconds = 1
-        options.queueRecordsMax = queueNotesMax
+        options.queueRecordsMax = queueMessagesMax
         options.queueKibibytesMax = Self.queueKibibytesMax
-        self.queueNotesMax = queueNotesMax
+        self.queueMessagesMax = queueMessagesMax
         producer = try Producer(
             settings: settings, options: options, name: "planner-notes", log: log, metrics: metrics)
         notes = try producer.topic(named: layout.name(of: .superseded))
@@ -54,7 +54,7 @@ final class PlannerMessageWriter {
     var hasFatalError: Bool { producer.fatalError != nil }
 
     /// Whether the queue has space for the notes of one page of rows.
-    var hasSpaceForPage: Bool { producer.outstandingRecords + ViewScan.rowsMax <= queueNotesMax }
+    var hasSpaceForPage: Bool { producer.outstandingRecords + ViewScan.rowsMax <= queueMessagesMax }
 
     func send(_ note: SupersededVersions) {
         if !send(note.encoded(), key: note.key, to: notes, partition: 0, as: .note) { noteLoss(of: 1) }
@@ -85,10 +85,10 @@ final class PlannerMessageWriter {
             == .queued
     }
 
-    /// Serves the producer. Returns whether lost notes are to be repeated now.
+    /// Serves the producer. Returns whether the caller must repeat all notes now, because some were lost.
     func poll(at now: Instant) -> Bool {
         collectDeliveries()
-        return lostNotes.mustRepeat(at: now, isQueueEmpty: producer.outstandingRecords == 0)
+        return lostNotes.beginRepetitionIfDue(at: now, isQueueEmpty: producer.outstandingRecords == 0)
     }
 
     /// Flushes the notes in flight when the loop ends.
@@ -120,8 +120,8 @@ struct LostNotes {
 
     mutating func noteLoss() { isRepetitionNeeded = true }
 
-    /// Whether all notes are to be repeated now. A call that returns true begins the next pause.
-    mutating func mustRepeat(at now: Instant, isQueueEmpty: Bool) -> Bool {
+    /// Returns whether all notes must be repeated now. If so, the loss is repaired, and the pause begins.
+    mutating func beginRepetitionIfDue(at now: Instant, isQueueEmpty: Bool) -> Bool {
         guard isRepetitionNeeded, isQueueEmpty, nextRepetition.map({ now >= $0 }) ?? true else {
             return false
         }

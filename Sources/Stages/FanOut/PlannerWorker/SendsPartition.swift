@@ -26,7 +26,7 @@ enum PlannerInputTopic: CaseIterable {
     case timed
     case subscriptions
 
-    /// Number 0 had no `subscriptions`.
+    /// Subscription number 0 did not read the topic `subscriptions`.
     static let subscription = TopicSubscription(topics: allCases.map(\.name), number: 1)
 
     var name: TopicName {

@@ -41,8 +41,7 @@ package final class FanOutService: LoopStage {
     ///   - onPlannerStep: called at every step, on the planner's thread. A test may end the process there.
     ///   - onExpanderStep: the same for the expander.
     ///   - clock: the machine's clock.
-    ///   - settleMilliseconds: the time for which a loop watches the clocks before its first irreversible
-    /// act.
+    ///   - settleMilliseconds: the time for which a loop watches the clocks before its first irreversible act.
     package init(
         _ settings: FanOutSettings, in environment: StageEnvironment, loops: [Loop] = Loop.allCases,
         clock: @escaping @Sendable () -> WallTime = { .now() },

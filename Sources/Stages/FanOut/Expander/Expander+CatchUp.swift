@@ -37,7 +37,7 @@ extension Expander {
         // The report is noted under the generation of the group's rows. The activity's own scope does not count for it.
         let start = try noteReport(
             of: row, of: recipient, as: group.map { .group($0.text) } ?? .activity(activity),
-            generation: scopes.generation, endedAt: scopes.endVersion, app: id)
+            generation: scopes.generation, endVersion: scopes.endVersion, app: id)
         try addScope(ofActivityAlone: activity, app: id, to: &scopes)
         guard let newest = NewestState(scopes, for: event), isWanted(until: newest.state.deadline) else {
             return
@@ -56,7 +56,7 @@ extension Expander {
             // All earlier activities have reported. So the first report after the start, which the start still awaits,
             // is of the started activity. A later report may be of an earlier activity that still lives.
             let isOfStart = start.report == .awaited
-            if isOfStart || !mayHaveEarlierActivities(endedAt: newest.endVersion) { return }
+            if isOfStart || !mayHaveEarlierActivities(endVersion: newest.endVersion) { return }
             return try send(newest, of: recipient, onInstallationOf: row, in: group, app)
         }
         let timestamp = try raiseTimestamp(of: newest, in: scopes, activity)
@@ -142,8 +142,8 @@ extension Expander {
 
     /// Whether activities of a generation that ended with this version may still live. Then a token may belong to one
     /// of them, although the installation was started again since.
-    func mayHaveEarlierActivities(endedAt end: Int64) -> Bool {
-        LaneScope.EndedGeneration(generation: 0, endVersion: end).mayHaveActivities(at: now)
+    func mayHaveEarlierActivities(endVersion: Int64) -> Bool {
+        LaneScope.EndedGeneration(generation: 0, endVersion: endVersion).mayHaveActivities(at: now)
     }
 
     /// Whether the installation may have an activity of an ended generation that has not reported its token yet. An
@@ -152,7 +152,7 @@ extension Expander {
         on row: borrowing TokenPageRow, _ scopes: ActivityScopes, _ keys: LedgerKeyWriter
     ) throws(StoreError) -> Bool {
         for scope in [scopes.whole, scopes.own].compactMap(\.self)
-        where mayHaveEarlierActivities(endedAt: scope.endVersion) {
+        where mayHaveEarlierActivities(endVersion: scope.endVersion) {
             // The ledger of the recipient before knows the starts before the installation moved.
             if row.movedAt != nil || !scope.knowsEndedGenerations { return true }
             for ended in scope.endedGenerations where ended.mayHaveActivities(at: now) {

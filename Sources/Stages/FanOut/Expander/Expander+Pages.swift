@@ -26,6 +26,8 @@ enum ExpansionExclusion {
 }
 
 extension Expander {
+    /// Decides for each token of a page, and adds the jobs to the output.
+    ///
     /// - Parameters:
     ///   - named: the recipients of a list, by their texts.
     ///   - isOfJoined: whether the page is of activities that have joined the group.
@@ -46,12 +48,12 @@ extension Expander {
         let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
         for index in 0..<page.count {
             if !isStart, page[index].group == nil {
-                // Other activities without a group belong to other groups.
+                // An activity that has neither reported nor joined this group belongs to another one.
                 if walk.expansion.key.group != nil, try !isJoined(page[index], walk.expansion.key) {
                     continue
                 }
             } else if isOfJoined {
-                // It has reported its group since.
+                // This activity had joined the group and has reported it since. So it is in another page.
                 continue
             }
             walk.expansion.tally.targeted += 1
@@ -74,7 +76,8 @@ extension Expander {
             case .drop: walk.expansion.tally.dropped += 1
             case .exclude(let reason): walk.expansion.tally.excludedByReason[reason, default: 0] += 1
             case .send(let variant, let generation, let version):
-                // A later generation takes the activity in again, if its phone has missed the END.
+                // An END by the activity's id counts for its own generation. If the phone has missed that END, the
+                // activity still runs, and a later generation includes it again.
                 if !endedActivities.isEmpty, let activity = page[index].activity,
                     endedActivities.contains(where: { $0.activity == activity && $0.endVersion > generation })
                 {
@@ -93,9 +96,10 @@ extension Expander {
                     }
                 }
                 if walk.expansion.targets == .newMembers,
-                    !mayHaveEarlierActivities(endedAt: whole.endVersion), let keys,
+                    !mayHaveEarlierActivities(endVersion: whole.endVersion), let keys,
                     try wasStarted(page[index], in: generation, with: version, keys)
                 {
+                    // The start has brought the phone this state.
                     continue
                 }
                 add(page[index], as: variant, of: &walk)
@@ -129,18 +133,21 @@ extension Expander {
         let generation: Int64
         let text: [UInt8]
         let start: EncodedStart
-        /// Milliseconds since 1970. For a recipient's own generation it comes from the generation.
+        /// The time at which the generation opened, in milliseconds since 1970.
         let openedAt: Int64
 
         init(_ generation: Int64, version: Int64, by expansion: Expansion, at now: Int64) {
             self.generation = generation
             text = Array(String(generation).utf8)
             let isOwn = generation != expansion.generation
-            let opens = isOwn && generation == version
-            openedAt =
-                opens
-                ? expansion.acceptedAt
-                : (isOwn ? nil : expansion.openedAt) ?? SendSequence.milliseconds(of: generation)
+            if isOwn, generation == version {
+                // This start opens the recipient's own generation.
+                openedAt = expansion.acceptedAt
+            } else if !isOwn, let time = expansion.openedAt {
+                openedAt = time
+            } else {
+                openedAt = SendSequence.milliseconds(of: generation)
+            }
             start = EncodedStart(
                 LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
         }
@@ -157,12 +164,12 @@ extension Expander {
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
         if isStarted, let known = try table.start(for: rowKey) {
-            // There may be two activities now. Until one reports its token, it shows the older start, so the
-            // older version counts.
-            var row = ledger.start.row
-            row.version = min(known.version, row.version)
-            row.report = .ambiguous
-            table.set(row, under: rowKey)
+            // There may be two activities now, and one of them may show the state of the older start. So the older
+            // version counts.
+            var changed = ledger.start.row
+            changed.version = min(known.version, changed.version)
+            changed.report = .ambiguous
+            table.set(changed, under: rowKey)
         } else {
             table.set(start: ledger.start, under: rowKey)
         }

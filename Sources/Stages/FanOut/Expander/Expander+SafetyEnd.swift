@@ -39,11 +39,11 @@ extension Expander {
         }
         let cancelled = Set(scopes.flatMap(\.cancelledSends))
         let newest = scopes.compactMap { $0.standing(without: cancelled) }.max { $0.version < $1.version }
-        let ended = scopes.lazy.map(\.endVersion).max() ?? 0
+        let endVersion = scopes.lazy.map(\.endVersion).max() ?? 0
         let version = max(now, scopes.compactMap(\.newestState?.version).max() ?? 0)
         let timestamp = max(now / 1000, scopes.lazy.map(\.timestamp).max() ?? 0)
-        let hasEnded = key.hasEnded(start, at: ended)
-        start.safetyEndVersion = hasEnded ? ended : version
+        let hasEnded = key.hasEnded(start, byEndOf: endVersion)
+        start.safetyEndVersion = hasEnded ? endVersion : version
         table.set(start, under: bytes)
         // The current activity may be of a later generation.
         if hasEnded { return }
@@ -61,7 +61,7 @@ extension Expander {
                 }
                 let made =
                     variant
-                    ?? safetyEnd(of: key, saying: newest, version: version, timestamp: timestamp, by: app)
+                    ?? safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
                 variant = made
                 output.add(
                     page[index], type: page[index].attributesType, as: made, isUrgent: false)
@@ -70,7 +70,7 @@ extension Expander {
     }
 
     private mutating func safetyEnd(
-        of key: LedgerKey, saying newest: ScopeState?, version: Int64, timestamp: Int64, by app: App
+        of key: LedgerKey, showing newest: ScopeState?, version: Int64, timestamp: Int64, by app: App
     ) -> JobOutput.Variant {
         var content = PushContent(.end)
         content.contentState = newest?.content.contentState
@@ -89,11 +89,11 @@ extension Expander {
     ///
     /// - Parameters:
     ///   - generation: the newest generation of its group that the lane knows.
-    ///   - endedAt: the version of the newest END of its scopes.
+    ///   - endVersion: the version of the newest END of its scopes.
     /// - Returns: the ledger's row of this generation on the installation, as it was before.
     mutating func noteReport(
         of row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,
-        generation: Int64, endedAt: Int64, app: String
+        generation: Int64, endVersion: Int64, app: String
     ) throws(StoreError) -> LedgerRow? {
         let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
         let key = LedgerKey(
@@ -117,7 +117,7 @@ extension Expander {
         // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart`
         // is cheaper than a read.
         if try table.hasStart(for: bytes), let known = try table.start(for: bytes),
-            known.safetyEndVersion == 0, !key.hasEnded(known, at: endedAt)
+            known.safetyEndVersion == 0, !key.hasEnded(known, byEndOf: endVersion)
         {
             return nil
         }
@@ -146,9 +146,9 @@ extension LedgerKey {
     }
 
     /// Whether an END with this version has ended the activity, because it came after its start.
-    fileprivate func hasEnded(_ row: LedgerRow, at end: Int64) -> Bool {
-        if generation != SafetyEnd.appStartedGeneration { return end > generation }
-        return SendSequence.milliseconds(of: end) > row.startedAt
+    fileprivate func hasEnded(_ row: LedgerRow, byEndOf version: Int64) -> Bool {
+        if generation != SafetyEnd.appStartedGeneration { return version > generation }
+        return SendSequence.milliseconds(of: version) > row.startedAt
     }
 
     /// The tokens to ask the registry for.

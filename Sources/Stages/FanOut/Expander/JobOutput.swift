@@ -16,7 +16,7 @@ package struct JobOutput: ~Copyable {
         let head: SheetHead
         let body: Int
         /// The open sheets, one for each environment and activity type.
-        var open: [OpenSheet] = []
+        var openSheets: [OpenSheet] = []
     }
 
     private struct OpenSheet {
@@ -94,23 +94,23 @@ package struct JobOutput: ~Copyable {
     package mutating func add(
         _ row: borrowing TokenPageRow, type: Span<UInt8>?, as variant: Variant, isUrgent: Bool
     ) {
-        let share = variant.number
-        let place = openSheet(of: share, environment: row.environment, type: type)
+        let content = variant.number
+        let slot = openSheet(of: content, environment: row.environment, type: type)
         let number: Int
         let bytes =
             row.token.count + row.installation.count + row.entryText.count + row.recipient.count
             + Self.lineBytes
-        if let open = sharedContents[share].open[place].sheet, sheets[open].lines.count < jobsPerSheet,
+        if let open = sharedContents[content].openSheets[slot].sheet, sheets[open].lines.count < jobsPerSheet,
             size(of: open) + bytes <= SheetHead.bytesMax
         {
             number = open
         } else {
             sheets.append(
                 Sheet(
-                    isUrgent: isUrgent, body: sharedContents[share].body,
-                    head: sharedContents[share].open[place].head))
+                    isUrgent: isUrgent, body: sharedContents[content].body,
+                    head: sharedContents[content].openSheets[slot].head))
             number = sheets.count - 1
-            sharedContents[share].open[place].sheet = number
+            sharedContents[content].openSheets[slot].sheet = number
         }
         if row.isUnproven { sheets[number].unprovenLines.append(sheets[number].lines.count) }
         sheets[number].lines.append(
@@ -131,22 +131,22 @@ package struct JobOutput: ~Copyable {
     /// Returns the open sheet for the environment and type. It is nearly always the first, because the phones
     /// of a send share both.
     private mutating func openSheet(
-        of share: Int, environment: Environment, type: Span<UInt8>?
+        of content: Int, environment: Environment, type: Span<UInt8>?
     ) -> Int {
-        for place in sharedContents[share].open.indices
-        where sharedContents[share].open[place].environment == environment
-            && sharedContents[share].open[place].hasType(type)
+        for slot in sharedContents[content].openSheets.indices
+        where sharedContents[content].openSheets[slot].environment == environment
+            && sharedContents[content].openSheets[slot].hasType(type)
         {
-            return place
+            return slot
         }
-        var head = sharedContents[share].head
+        var head = sharedContents[content].head
         head.environment = environment
         heads.append(Head(apns: head.apnsLines, flotilla: head.flotillaLines, head: head))
         var name: [UInt8]?
         if let type { name = [UInt8](copying: type) }
-        sharedContents[share].open.append(
+        sharedContents[content].openSheets.append(
             OpenSheet(environment: environment, type: name, head: heads.count - 1))
-        return sharedContents[share].open.count - 1
+        return sharedContents[content].openSheets.count - 1
     }
 
     // MARK: Expansions

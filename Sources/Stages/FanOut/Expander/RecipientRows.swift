@@ -65,10 +65,10 @@ struct RecipientRows {
     /// reached.
     func timestamp(of version: Int64, planned: Int64) -> Int64 {
         if let own, own.timestampVersion == version { return own.timestamp }
-        let highest = lastTimestamps.lazy.filter { $0.version < version }.map { $0.timestamp }.max() ?? 0
-        let lowest =
+        let highestOlder = lastTimestamps.lazy.filter { $0.version < version }.map { $0.timestamp }.max() ?? 0
+        let lowestNewer =
             lastTimestamps.lazy.filter { $0.version > version }.map { $0.timestamp }.min() ?? Int64.max
-        return min(max(planned, highest + 1), lowest - 1)
+        return min(max(planned, highestOlder + 1), lowestNewer - 1)
     }
 
     /// Returns the timestamp of a start. It is above the pushes of the generation before, with room for the END of that
@@ -76,6 +76,8 @@ struct RecipientRows {
     func timestamp(ofStart generation: Int64, planned: Int64) -> Int64 {
         guard let own else { return planned }
         let known = own.generation >= generation ? own.generationTimestamp : 0
+        // The END of the generation before takes the first second above its last timestamp, and this start the next
+        // one.
         let withRoom = own.timestampVersion < generation ? own.timestamp + 2 : 0
         return max(planned, max(known, withRoom))
     }

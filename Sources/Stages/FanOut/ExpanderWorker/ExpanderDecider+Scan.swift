@@ -8,7 +8,7 @@ internal import Telemetry
 extension ExpanderDecider {
     /// Reads one page of the walk through `starts`.
     func scanNextPage(at now: Instant) throws {
-        // The file must contain all known activities, so that an END finds its tokens.
+        // The registry's file must contain all known activities, so that an END finds their tokens.
         let serving = assignedLanes.filter { isRegistryComplete(of: $0) }.map(\.partition)
         guard let time = stage.clock.earliestTime(at: now),
             let partition = scopeScan.nextPartition(
@@ -25,11 +25,11 @@ extension ExpanderDecider {
                     return
                 }
                 // This process wrote the rows that are newer than the view. They are not due yet.
-                let name = [UInt8](copying: key)
-                guard scopeViews.overlays[partition]?[HashedKey(name)] == nil else { return }
+                let keyBytes = [UInt8](copying: key)
+                guard scopeViews.overlays[partition]?[HashedKey(keyBytes)] == nil else { return }
                 switch action {
                 case .sendSafetyEnd(let start): due.append(start)
-                case .removeExpired: expired.append(name)
+                case .removeExpired: expired.append(keyBytes)
                 }
             }
         } catch {
@@ -59,7 +59,8 @@ extension ExpanderDecider {
         lane.isServing && lane.registryCommitted != nil && registry.isFullyApplied(lane: lane.partition)
     }
 
-    /// Runs a transaction of one lane that takes no requests. Returns false if it is not committed, and must be repeated.
+    /// Runs a transaction of one lane that takes no requests. Returns false if it is not committed, and must be
+    /// repeated.
     ///
     /// - Parameter time: the time for decisions, in milliseconds since 1970.
     func runWithoutRequests(
@@ -78,7 +79,7 @@ extension ExpanderDecider {
         // The transaction commits an offset that is committed already. So it fails if this process is not a
         // member any more.
         return try commit(
-            [LaneTransaction(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
+            [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
             of: .walks, readIn: stage.consumer.epoch)
     }
 }

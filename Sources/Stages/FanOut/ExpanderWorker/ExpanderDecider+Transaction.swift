@@ -10,8 +10,8 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The work of a transaction in one lane.
-struct LaneTransaction {
+/// The share of one lane in a transaction.
+struct LaneShare {
     let lane: AssignedLane
     let worker: LaneWorker
     /// The number of requests of the topic that the transaction takes.
@@ -126,11 +126,13 @@ extension ExpanderDecider {
         // The epoch of the assignment under which the requests were read. The loop has not polled since then.
         let epoch = stage.consumer.epoch
         let first = iteration % lanes.count
-        guard var shares = try decideWork(of: Array(lanes[first...] + lanes[..<first]), topic, began: began)
-        else { return }
+        let lanesInTurn = Array(lanes[first...] + lanes[..<first])
+        guard var shares = try decideWork(of: lanesInTurn, topic, began: began) else { return }
         shares.removeAll { $0.takenCount == 0 && $0.registryOffset == nil }
-        let isEmpty = shares.allSatisfy { $0.worker.expander.output.isEmpty && $0.worker.table.isUnchanged }
-        if shares.allSatisfy({ $0.takenCount == 0 }), isEmpty, began < nextRegistryCommit { return }
+        let takesRequests = shares.contains { $0.takenCount > 0 }
+        let hasOutput = shares.contains { !$0.worker.expander.output.isEmpty || !$0.worker.table.isUnchanged }
+        // News without output can wait.
+        if !takesRequests, !hasOutput, began < nextRegistryCommit { return }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryCommitIntervalMilliseconds)
         if let problem = stage.waitForDeadLetters() {
             return stage.member.startOverLater(
@@ -156,18 +158,19 @@ extension ExpanderDecider {
         hasUncommittedChanges(in: lane) || !registry.isFullyApplied(lane: lane.partition)
     }
 
-    /// Gives every lane its news and lets it walk its pages. Returns nil if something must be read again.
+    /// Gives every lane its news of the registry, and lets it walk its pages. Returns nil if something must be read
+    /// again.
     private func decideWork(
         of lanes: [AssignedLane], _ topic: ExpanderInputTopic, began: Instant
-    ) throws -> [LaneTransaction]? {
+    ) throws -> [LaneShare]? {
         guard let catalog else { return nil }
-        var shares: [LaneTransaction] = []
+        var shares: [LaneShare] = []
         // All lanes use one time, so that they write equal records for the same send.
         let times = times
         for lane in lanes {
             guard let worker = lane.worker else { continue }
             worker.begin(at: times.now, atLatest: times.latest, catalog: catalog)
-            shares.append(LaneTransaction(lane: lane, worker: worker))
+            shares.append(LaneShare(lane: lane, worker: worker))
         }
         guard try catchUpWithRegistry(in: &shares, topic: topic, began: began),
             try expand(topic, in: &shares)
@@ -184,7 +187,7 @@ extension ExpanderDecider {
     ///
     /// - Returns: false if something must be read again.
     private func catchUpWithRegistry(
-        in shares: inout [LaneTransaction], topic: ExpanderInputTopic, began: Instant
+        in shares: inout [LaneShare], topic: ExpanderInputTopic, began: Instant
     ) throws
         -> Bool
     {
@@ -228,7 +231,8 @@ extension ExpanderDecider {
 
     /// Whether registry records were read that the group has not committed yet.
     private func hasUncommittedChanges(in lane: AssignedLane) -> Bool {
-        lane.registryCommitted ?? -1 < registry.nextOffset(of: lane.partition)
+        let nextOffset = registry.nextOffset(of: lane.partition)
+        return lane.registryCommitted.map { $0 < nextOffset } ?? true
     }
 
     // MARK: Pages
@@ -236,7 +240,7 @@ extension ExpanderDecider {
     /// Walks one lane after another. Each gets an equal part of the time and of the tokens that are left.
     ///
     /// - Returns: false if something must be read again.
-    private func expand(_ topic: ExpanderInputTopic, in shares: inout [LaneTransaction]) throws -> Bool {
+    private func expand(_ topic: ExpanderInputTopic, in shares: inout [LaneShare]) throws -> Bool {
         // About as much time is for the commit.
         let end = stage.time.now().advanced(byMilliseconds: settings.pageMilliseconds / 2)
         let busy = shares.indices.filter { isWaiting(topic, in: shares[$0].lane) }
@@ -262,7 +266,7 @@ extension ExpanderDecider {
 
     /// Handles the lane's next requests, at least one.
     private func expand(
-        _ topic: ExpanderInputTopic, in share: inout LaneTransaction, rowsMax: Int, until end: Instant
+        _ topic: ExpanderInputTopic, in share: inout LaneShare, rowsMax: Int, until end: Instant
     ) throws(StoreError) {
         let isTimeLeft = { [stage] in stage.time.now() < end }
         for request in share.lane[topic].uncommitted.prefix(Self.requestsMax) {
@@ -294,7 +298,7 @@ extension ExpanderDecider {
 
     // MARK: Committing
 
-    func commit(_ shares: [LaneTransaction], of topic: ExpanderInputTopic, readIn epoch: Int) throws -> Bool {
+    func commit(_ shares: [LaneShare], of topic: ExpanderInputTopic, readIn epoch: Int) throws -> Bool {
         var offsets: [OffsetToCommit] = []
         for share in shares {
             let partition = share.lane.partition
@@ -332,7 +336,7 @@ extension ExpanderDecider {
         return scopeViews.readCount > 0
     }
 
-    private func applyCommit(of share: LaneTransaction, topic: ExpanderInputTopic, at now: Instant) {
+    private func applyCommit(of share: LaneShare, topic: ExpanderInputTopic, at now: Instant) {
         let lane = share.lane
         share.worker.table.commit(at: now)
         if let offset = share.registryOffset {
@@ -348,7 +352,7 @@ extension ExpanderDecider {
         countOutcomes(of: share)
     }
 
-    private func countOutcomes(of share: LaneTransaction) {
+    private func countOutcomes(of share: LaneShare) {
         let jobs = share.worker.expander.output.jobs
         let sheets = share.worker.expander.output.sheets.count
         metrics.jobs.add(jobs)
@@ -367,7 +371,7 @@ extension ExpanderDecider {
 
     /// Sends all records of the transaction. Returns false if the producer refused one.
     private func sendOutput(
-        of shares: [LaneTransaction], by producer: TransactionalProducer, to topics: [Topic]
+        of shares: [LaneShare], by producer: TransactionalProducer, to topics: [Topic]
     ) -> Bool {
         func topic(_ output: OutputTopic) -> Topic { topics[output.rawValue] }
         func send(_ record: some JSONRecord, key: [UInt8], to output: OutputTopic) -> Bool {
@@ -416,7 +420,7 @@ extension ExpanderDecider {
     /// Sends one row of each lane in turn. The first records of all partitions then come within one
     /// millisecond, and the client adds all partitions to the transaction in one request.
     private func sendScopeRows(
-        of shares: [LaneTransaction], by producer: TransactionalProducer, to topic: Topic
+        of shares: [LaneShare], by producer: TransactionalProducer, to topic: Topic
     ) -> Bool {
         let rowsMax = shares.lazy.map { $0.worker.table.changeCount }.max() ?? 0
         for number in 0..<rowsMax {

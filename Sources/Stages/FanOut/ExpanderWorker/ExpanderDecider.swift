@@ -25,7 +25,7 @@ final class ExpanderDecider: StageDecider {
     static let scanningMilliseconds = 50
     /// The wait for the views while the overlay is full.
     static let overlayFullMilliseconds = 20
-    /// The loop does not measure, because requests wait in the queues of their lanes.
+    /// The decider measures, because requests wait in the queues of their lanes, where the loop does not see them.
     static let measuresWaitingRecords = true
 
     let settings: FanOutSettings
@@ -64,19 +64,19 @@ final class ExpanderDecider: StageDecider {
             topic: layout.name(of: .starts), table: "starts", schema: TransactionScopes.viewSchema)
         view.derive = ScopesDerivation.writeRow
         view.rowOrder = ScopesRowOrder.self
-        var form = LoopConfiguration(
+        var configuration = LoopConfiguration(
             stage: FanOutService.name, group: "expander", inputName: "expansions",
             subscription: ExpanderInputTopic.subscription, outputTopics: OutputTopic.allCases.map(\.topic),
             view: view)
-        form.loopNumber = FanOutService.Loop.expander.rawValue
-        form.followedTopics = [.registry]
-        (form.batchRecordsMax, form.batchBytesMax) = (4000, 16 << 20)
-        form.apply(settings, partitionKibibytesMax: settings.laneKibibytesMax)
+        configuration.loopNumber = FanOutService.Loop.expander.rawValue
+        configuration.followedTopics = [.registry]
+        (configuration.batchRecordsMax, configuration.batchBytesMax) = (4000, 16 << 20)
+        configuration.apply(settings, partitionKibibytesMax: settings.laneKibibytesMax)
         // A full sheet is mostly names and tokens without repetition. On sheets, lz4 saved a twentieth of
         // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
         // repeats and compression helps.
         if settings.jobsPerSheet > 1 {
-            form.producerOptions.compressionOfTopics[layout.name(of: .jobs)] =
+            configuration.producerOptions.compressionOfTopics[layout.name(of: .jobs)] =
                 ProducerOptions.Compression.none
         }
         registry = try LaneRegistries(
@@ -84,7 +84,7 @@ final class ExpanderDecider: StageDecider {
             limits: settings.viewLimits, in: environment.cluster, log: context.log,
             metrics: context.metrics)
         stage = try StageClients(
-            configuration: form, in: environment, context: context, metrics: metrics.stage,
+            configuration: configuration, in: environment, context: context, metrics: metrics.stage,
             settleMilliseconds: settleMilliseconds)
     }
 
@@ -122,8 +122,8 @@ final class ExpanderDecider: StageDecider {
     var diskFull: DiskFullState? { registry.diskFull }
     var canDecide: Bool { stage.canDecide && registry.diskFull == nil }
 
-    /// Whether the overlay has no space for requests of a topic, until the views have caught up. Walks leave half of it to
-    /// arrivals, whose pages are small.
+    /// Whether the overlay has no space for requests of a topic, until the views have caught up. Walks leave half of it
+    /// to arrivals, whose pages are small.
     func isOverlayFull(for topic: ExpanderInputTopic) -> Bool {
         let parts = topic == .walks ? 2 : 1
         return scopeViews.overlayRowCount > settings.overlayRowsMax / parts
@@ -142,7 +142,7 @@ final class ExpanderDecider: StageDecider {
         var committed: [Int32: Int64?] = [:]
         for offset in offsets {
             let partition = offset.partition.partition
-            committed[partition] = .some(offset.offset)
+            committed.updateValue(offset.offset, forKey: partition)
             stage.member.assignedPartitions[partition]?.resetForReading(registryCommitted: offset.offset)
         }
         try registry.startReading(from: committed)

@@ -8,8 +8,9 @@ internal import Topics
 
 /// The registry files of the assigned lanes, and the reader that fills them. Pinned to the loop's thread.
 ///
-/// A file is a cache of its topic. The only repair is to rebuild it. The news of a lane is final when the
-/// loop's transaction has committed the offset. Until then the same news can come again.
+/// A file is a cache of its topic. The only repair is to rebuild it. The changes behind the offset that the group has
+/// committed are the *news* of a lane. News is final when the loop's transaction has committed its offset. Until then
+/// the same news can come again.
 final class LaneRegistries {
     /// The file of one lane while it reads to the topic's end.
     private final class Entry {
@@ -195,17 +196,17 @@ final class LaneRegistries {
 
     // MARK: Reading
 
-    /// Starts to read each lane. Rows above the group's committed offset are news, even if the file already
-    /// has them.
+    /// Starts to read each lane. Changes behind the group's committed offset are news, even if the file already has
+    /// them.
     ///
-    /// - Parameter committed: the committed offsets. Nil for a lane without one. Its file may still exist,
-    ///   because Kafka expires offsets. Then news begins after the file. Without a file the lane was never
-    ///   begun, and nothing up to its first end is news.
+    /// - Parameter committed: the committed offsets. Nil for a lane without an offset. Such a lane may still have a
+    ///   file, because Kafka expires offsets. Then news begins behind the file. Without a file the lane was never
+    ///   begun, and nothing up to the end that it reaches first is news (`.max` until then).
     func startReading(from committed: [Int32: Int64?]) throws {
         var starts: [PartitionStart] = []
         for (partition, offset) in committed {
             guard let entry = try openEntry(of: partition) else { continue }
-            let place = TopicPartition(topic, partition)
+            let topicPartition = TopicPartition(topic, partition)
             try entry.restart(
                 changesReportedFrom: offset ?? entry.lane.appliedOffset ?? .max,
                 runBytesMax: max(Self.restoreBytesMin, Self.restoreBytesMax / committed.count))
@@ -213,7 +214,8 @@ final class LaneRegistries {
             let start = entry.isRestoring ? nil : entry.lane.resumeOffset
             starts.append(
                 PartitionStart(
-                    partition: place, position: start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning)
+                    partition: topicPartition,
+                    position: start.map { $0 > 0 ? .offset($0) : .beginning } ?? .beginning)
             )
         }
         reader.assign(startingAt: starts)
@@ -293,10 +295,10 @@ final class LaneRegistries {
     /// Whether the lane has as many records as one file transaction should apply.
     private func isFull(_ entry: Entry) -> Bool {
         if entry.isRestoring { return false }
-        // A full lane must not delay the restore of other lanes.
         let pendingBytesMax = max(Self.pendingBytesMin, Lane.pendingBytesMax / max(1, entries.count))
-        return entry.lane.pendingByteCount >= pendingBytesMax
-            || (entry.bufferedCount >= Self.appliedRecordsMax && !isRestoring)
+        if entry.lane.pendingByteCount >= pendingBytesMax { return true }
+        // While other lanes are restored, the number of records does not count, so that the lane does not delay them.
+        return !isRestoring && entry.bufferedCount >= Self.appliedRecordsMax
     }
 
     private func resizeBatch() {
@@ -327,7 +329,7 @@ final class LaneRegistries {
 
     // MARK: Applying
 
-    /// Applies the taken records and writes the resulting news to `news`.
+    /// Applies the taken records, and replaces the contents of `news` by their news.
     func commit(lane partition: Int32, changesInto news: inout LaneChanges) throws(StoreError) {
         news.removeAll()
         guard let entry = entries[partition], !entry.isRestoring else { return }

@@ -18,6 +18,8 @@ enum NewestStart {
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
 
+    /// Makes the key from a ledger row, so that its parts are encoded alike. The key contains neither the group nor the
+    /// generation of the row.
     static func key(app: String, recipient: Recipient, installation: String, type: String) -> [UInt8] {
         let key = LedgerKey(
             app: app, subject: .group("-"), recipient: recipient, generation: 1, installation: installation

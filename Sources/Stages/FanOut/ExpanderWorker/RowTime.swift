@@ -4,6 +4,7 @@ internal import Glibc
 /// record, without decoding the rest.
 enum RowTime {
     private static let name = Array(#""at":"#.utf8)
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
 
     /// The size of a time in a derived row.
     static let byteCount = 8
@@ -32,7 +33,7 @@ enum RowTime {
         let end = record.count - 1
         guard end > 0, record[end] == UInt8(ascii: "}") else { return nil }
         var start = end
-        while start > 0, (0x30...0x39).contains(record[start - 1]) { start -= 1 }
+        while start > 0, digits.contains(record[start - 1]) { start -= 1 }
         guard start >= name.count,
             record.extracting(start - name.count..<start).end(ofFirst: name) == name.count
         else { return nil }
@@ -41,10 +42,11 @@ enum RowTime {
 
     private static func number(from start: Int, in record: Span<UInt8>) -> (value: Int64, end: Int)? {
         var (value, index): (Int64, Int) = (0, start)
-        while index < record.count, (0x30...0x39).contains(record[index]) {
-            let (product, isTooMuch) = value.multipliedReportingOverflow(by: 10)
-            let (sum, isMore) = product.addingReportingOverflow(Int64(record[index] - 0x30))
-            if isTooMuch || isMore { return nil }
+        while index < record.count, digits.contains(record[index]) {
+            let (product, productOverflows) = value.multipliedReportingOverflow(by: 10)
+            let digit = Int64(record[index] - digits.lowerBound)
+            let (sum, sumOverflows) = product.addingReportingOverflow(digit)
+            if productOverflows || sumOverflows { return nil }
             value = sum
             index += 1
         }

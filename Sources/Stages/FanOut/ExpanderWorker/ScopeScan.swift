@@ -25,23 +25,20 @@ enum ScopeScan {
     static func action(
         forKey key: Span<UInt8>, value: Span<UInt8>, at now: Int64, with reader: JSONReader
     ) -> RowAction? {
-        let at: Int64?
-        if ScopesDerivation.isKey(key) {
-            at = ScopesDerivation.time(of: value)
-        } else if isLedgerKey(key) {
-            at = RowTime.first(in: value)
-            if let at, now - at > retentionMilliseconds { return .removeExpired }
-            guard let at, SafetyEnd.isDue(startedAt: at, at: now) else { return nil }
-            let row = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
-                try unsafe LedgerRow.decode(bytes, with: reader)
-            }
-            guard let row, SafetyEnd.isDue(row, at: now) else { return nil }
-            return LedgerKey(bytes: [UInt8](copying: key)).map { .sendSafetyEnd($0) }
-        } else {
-            at = RowTime.last(in: value)
+        let isDerived = ScopesDerivation.isKey(key)
+        let isStart = !isDerived && isLedgerKey(key)
+        let time =
+            isDerived
+            ? ScopesDerivation.time(of: value)
+            : isStart ? RowTime.first(in: value) : RowTime.last(in: value)
+        guard let time else { return nil }
+        if now - time > retentionMilliseconds { return .removeExpired }
+        guard isStart, SafetyEnd.isDue(startedAt: time, at: now) else { return nil }
+        let row = try? unsafe value.withUnsafeBytes { bytes throws(RecordDecodingError) in
+            try unsafe LedgerRow.decode(bytes, with: reader)
         }
-        guard let at, now - at > retentionMilliseconds else { return nil }
-        return .removeExpired
+        guard let row, SafetyEnd.isDue(row, at: now) else { return nil }
+        return LedgerKey(bytes: [UInt8](copying: key)).map { .sendSafetyEnd($0) }
     }
 
     /// Whether the key is a ledger key. Nearly all ledger keys are starts of groups. Counting their slashes

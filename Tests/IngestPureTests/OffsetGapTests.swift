@@ -67,10 +67,10 @@ import Topics
         let noon = start.advanced(byMilliseconds: UncommittedEnds.renewalMilliseconds)
         let morning = noon.advanced(byMilliseconds: -1)
         #expect(!ends.isDue(at: morning))
-        let renewsEarly = ends.isRenewalDue(at: morning)
+        let renewsEarly = ends.beginRenewalIfDue(at: morning)
         #expect(!renewsEarly)
         #expect(ends.isDue(at: noon))
-        let renews = [ends.isRenewalDue(at: noon), ends.isRenewalDue(at: noon)]
+        let renews = [ends.beginRenewalIfDue(at: noon), ends.beginRenewalIfDue(at: noon)]
         #expect(renews == [true, false])
     }
 }

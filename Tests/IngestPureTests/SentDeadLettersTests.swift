@@ -10,7 +10,7 @@ import Testing
 
     /// Returns whether the dead letter of a record has to be sent.
     private func mustSend(_ offset: Int64, of partition: TopicPartition) -> Bool {
-        letters.mustSend(forRecordAt: offset, of: partition)
+        letters.noteRejection(ofRecordAt: offset, of: partition)
     }
 
     @Test func `a dead letter is sent once, however often its record is read again`() {

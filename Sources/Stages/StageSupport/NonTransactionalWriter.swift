@@ -13,7 +13,7 @@ package final class NonTransactionalWriter {
     /// The time after which the producer gives up on a record.
     private static let deliveryMillisecondsMax = 10_000
     /// The size of the largest record: a copy in the dead letters, and space for the headers that describe it.
-    private static let recordBytesMax = copiedBytesMax + 1 << 16
+    private static let recordBytesMax = copiedBytesMax + (64 << 10)
 
     /// The limits of the records that wait for acknowledgement. Beyond them a record waits for space. They bound the
     /// memory of a batch whose records are all forwarded or rejected.
@@ -105,6 +105,7 @@ package final class NonTransactionalWriter {
                 let result = producer.send(
                     to: topic, partition: partition, key: key, value: value, headers: &headers, tag: 0)
                 if result != .full { return handle(result) }
+                // After a failure the batch is read again, so its other records need not wait.
                 guard failure == nil, Instant.now().milliseconds(since: startedAt) < Self.waitMillisecondsMax
                 else {
                     failure = failure ?? "the queue of the producer stayed full"
@@ -162,12 +163,13 @@ package final class NonTransactionalWriter {
     /// Waits until all records are acknowledged. Returns the problem if one is not. Then the batch must not be
     /// committed.
     package func waitForAcknowledgements() -> WriteProblem? {
-        defer { failure = nil }
         if unacknowledgedCount > 0, let producer {
             _ = producer.flush(withinMilliseconds: Self.waitMillisecondsMax, into: &deliveries)
             handleDeliveries()
         }
-        if let failure { return .failed(failure) }
+        let writeProblem = failure.map(WriteProblem.failed)
+        failure = nil
+        if let writeProblem { return writeProblem }
         return unacknowledgedCount > 0 ? .late(unacknowledgedCount) : nil
     }
 

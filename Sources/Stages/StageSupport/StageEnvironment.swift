@@ -24,17 +24,17 @@ package struct StageEnvironment: Sendable {
     ///
     /// - Parameters:
     ///   - catalog: the only reader of the catalog in the process.
-    ///   - standIn: the embedded APNs simulator. Nil if the process has none.
+    ///   - embeddedSimulator: the embedded APNs simulator. Nil if the process has none.
     package init(
         cluster: Cluster, layout: TopicLayout, slot: ProcessSlot, sealingKeys: SealingKeys?,
         catalog: CatalogReader,
-        standIn: EmbeddedAPNsSimulator? = nil
+        embeddedSimulator: EmbeddedAPNsSimulator? = nil
     ) {
         self.cluster = cluster
         self.layout = layout
         self.slot = slot
         self.sealingKeys = sealingKeys
-        self.embeddedSimulator = standIn
+        self.embeddedSimulator = embeddedSimulator
         readCatalog = { catalog.catalog }
         requestCatalogRefresh = { then in catalog.readToCurrentEnd(then: then) }
     }
@@ -67,7 +67,8 @@ package struct StageEnvironment: Sendable {
         requestCatalogRefresh(then)
     }
 
-    /// Returns the Kafka identity of a stage's loop: the id of its transactions, and the beginning of its member's name.
+    /// Returns the Kafka identity of a stage's loop: the id of its transactions, and the beginning of its member's
+    /// name.
     package func identity(of stage: String, loop: Int = 0) -> String {
         slot.identity(stage: stage, loop: loop)
     }

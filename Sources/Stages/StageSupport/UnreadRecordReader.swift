@@ -19,6 +19,12 @@ package final class UnreadRecordReader {
             self.init(partition: lag.committed.partition, offset: lag.committed.offset)
         }
 
+        /// Whether this position comes before another one of the partition. The beginning comes before every offset.
+        func precedes(_ other: GroupPosition) -> Bool {
+            guard let otherOffset = other.offset else { return false }
+            return offset.map { $0 < otherOffset } ?? true
+        }
+
         var start: PartitionStart {
             PartitionStart(partition: partition, position: offset.map { .offset($0) } ?? .beginning)
         }
@@ -71,7 +77,7 @@ package final class UnreadRecordReader {
     package func readOldest(at positions: Set<GroupPosition>) throws -> UnreadRecords {
         // The positions that are not reached yet, in each partition the lowest first.
         var remaining = Dictionary(grouping: positions, by: \.partition)
-            .mapValues { $0.sorted { $0.offset ?? -1 < $1.offset ?? -1 } }
+            .mapValues { $0.sorted { $0.precedes($1) } }
         if remaining.isEmpty { return UnreadRecords() }
         try consumer.assign(startingAt: remaining.values.map { $0[0].start })
         defer { try? consumer.release() }

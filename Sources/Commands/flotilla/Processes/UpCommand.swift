@@ -54,7 +54,7 @@ extension Command {
             cluster: cluster, layout: layout, slot: try StateSlot.acquire(in: dataDirectory),
             sealingKeys: try SealingKeyFile.readOrCreate(
                 settings: settings, in: dataDirectory, log: process.log),
-            catalog: catalog, standIn: isDemo ? EmbeddedAPNsSimulator() : nil)
+            catalog: catalog, embeddedSimulator: isDemo ? EmbeddedAPNsSimulator() : nil)
         let stages = StageKind.all.map { $0.make(settings, environment) }
         let admin = AdminService(settings: settings, stages: stages)
         var brokerSettings = settings[BrokerSettings.self]

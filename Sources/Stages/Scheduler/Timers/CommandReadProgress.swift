@@ -10,14 +10,14 @@ package struct CommandReadProgress {
     /// The age of the known time from which the end is asked for again, while timers are about to fire.
     package static let endAgeMillisecondsMax: Int64 = 500
 
-    /// All commands that were acknowledged before this time are processed. Nil if no time is known.
-    private var knownUntil: Int64?
     /// An end of the partition. Every command that was acknowledged before `time` lies below `offset`.
     private struct CommandEnd {
         let time: Int64
         let offset: Int64
     }
 
+    /// All commands that were acknowledged before this time are processed. Nil if no time is known.
+    private var knownUntil: Int64?
     /// The answer to the newest question, until all commands below it are processed.
     private var awaitedEnd: CommandEnd?
 

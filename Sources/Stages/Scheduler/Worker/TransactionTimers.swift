@@ -95,9 +95,9 @@ final class TransactionTimers: TimerTable {
     func set(_ row: TimerRow) {
         let key = HashedKey(row.key)
         let prefix = HashedKey(TimerRow.keyPrefix(app: row.app, owner: row.owner))
-        guard timerKeysByOwner[prefix]?.insert(key) != nil else {
-            preconditionFailure("a timer was set before the timers of its owner were loaded")
-        }
+        let isOwnerLoaded = timerKeysByOwner[prefix] != nil
+        precondition(isOwnerLoaded, "a timer was set before the timers of its owner were loaded")
+        timerKeysByOwner[prefix]?.insert(key)
         timers[key, default: LoadedRow()].row = row
         timers[key]?.isChanged = true
     }

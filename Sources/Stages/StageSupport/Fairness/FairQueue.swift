@@ -5,6 +5,8 @@ package import Lifecycle
 package struct FairQueue<Item> {
     /// The time in which the use of a caller counts half.
     package static var halfLifeMilliseconds: Int { 10_000 }
+    /// The number of half-lives after which the use of a caller no longer falls. Nothing countable is left then.
+    private static var halfLivesMax: Double { 60 }
 
     /// The limits of a queue.
     package struct Limits: Sendable {
@@ -37,8 +39,9 @@ package struct FairQueue<Item> {
 
         /// Returns a half to the power of the number, as a straight line between whole numbers.
         private func decay(_ halfLives: Double) -> Double {
-            let whole = min(60, max(0, halfLives)).rounded(.down)
-            let rest = min(60, max(0, halfLives)) - whole
+            let counted = min(FairQueue.halfLivesMax, max(0, halfLives))
+            let whole = counted.rounded(.down)
+            let rest = counted - whole
             return (1 - rest / 2) / Double(UInt64(1) << UInt64(whole))
         }
     }

@@ -27,7 +27,7 @@ extension GroupMember {
     private func takeOffsetsToCommit() -> (offsets: [OffsetToCommit], reachedEnds: [ReachedEnd]) {
         var offsets: [OffsetToCommit] = []
         var reachedEnds: [ReachedEnd] = []
-        let mustRenew = uncommittedEnds.isRenewalDue(at: time.now())
+        let mustRenew = uncommittedEnds.beginRenewalIfDue(at: time.now())
         for part in assignedPartitions.values where part.isServing {
             for topic in topics.indices {
                 let topicPartition = topicPartition(of: topics[topic], number: part.partition)

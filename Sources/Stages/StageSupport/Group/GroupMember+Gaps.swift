@@ -39,8 +39,8 @@ extension GroupMember {
         }
     }
 
-    /// Handles an answer about a waiting partition. The watermarks decide how it continues. A recheck asks for the
-    /// committed offset first.
+    /// Handles an answer about a waiting partition. The watermarks decide how the partition continues. A recheck asks
+    /// for the committed offset first.
     func handleGapAnswer(_ answer: OffsetQueryResult, to id: OffsetQueryID) {
         guard let partition = waitingPartitions.partition(forQuery: id), let index = topicIndex(of: partition)
         else { return }
@@ -48,7 +48,7 @@ extension GroupMember {
         switch answer {
         case .committedOffsets(let offsets):
             guard let offset = offsets.first?.offset else { return }
-            // The operator may have set it.
+            // The operator may have set the offset.
             assignedPartitions[partition.partition]?.resume(at: offset, in: index)
             waitingPartitions.byPartition[partition]?.pendingQuery = consumer.submit(.watermarks([partition]))
         case .watermarks(let watermarksByPartition):
@@ -62,7 +62,7 @@ extension GroupMember {
         case .failed(_, let error):
             // The next check asks again.
             log.warning("a partition cannot be asked for its ends now", .field("error", error))
-        // It is never asked for here.
+        // The member never asks for first records.
         case .firstRecords: break
         }
     }

@@ -83,7 +83,7 @@ extension GroupMember {
         }
         let followedOffsets = recordCommittedOffsets(offsets)
         startReadingAll()
-        // If this failed, the next try is due.
+        // If the consumer could not start, the next try is scheduled.
         guard case .offsetsRequested = startOverState else { return }
         try owner?.startRestoring(numbers, followedOffsets: followedOffsets)
         let now = time.now()
@@ -106,7 +106,7 @@ extension GroupMember {
             assignedPartitions[offset.partition.partition]?.resume(at: offset.offset, in: topic)
             if offset.offset == nil { partitionsWithoutOffset.insert(offset.partition) }
         }
-        // They are read from their first offset, which is asked for.
+        // Partitions without a committed offset are read from their first offset, which Kafka must tell.
         awaitedFirstOffsets.add(partitionsWithoutOffset, at: time.now())
         awaitedFirstOffsets.submitDueQuery(at: time.now(), with: consumer.submit)
         return followedOffsets

@@ -43,8 +43,8 @@ package struct UncommittedEnds {
             || ends.values.contains { now.milliseconds(since: $0.reachedAt) >= Self.quietMilliseconds }
     }
 
-    /// Whether all offsets are to be committed again. A call that returns true begins the next pause.
-    package mutating func isRenewalDue(at now: Instant) -> Bool {
+    /// Returns whether all offsets must be committed again now. If so, the next pause begins.
+    package mutating func beginRenewalIfDue(at now: Instant) -> Bool {
         guard now >= nextRenewal else { return false }
         nextRenewal = now.advanced(byMilliseconds: Self.renewalMilliseconds)
         return true
@@ -55,7 +55,8 @@ package struct UncommittedEnds {
     ///
     /// - Parameter committed: the group's offset; nil if the group has none.
     package func end(of partition: TopicPartition, committed: Int64?) -> Int64? {
-        guard let end = ends[partition]?.offset, end > committed ?? -1 else { return nil }
+        guard let end = ends[partition]?.offset else { return nil }
+        if let committed, end <= committed { return nil }
         return end
     }
 }

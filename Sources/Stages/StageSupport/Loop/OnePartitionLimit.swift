@@ -8,17 +8,18 @@ struct OnePartitionLimit {
 
     private var end = Instant(nanoseconds: 0)
     /// The partition whose work the last limited transaction took.
-    private var lastPartition: Int32 = -1
+    private var lastPartition: Int32?
 
     mutating func begin(at now: Instant) { end = now.advanced(byMilliseconds: Self.milliseconds) }
 
     func holds(at now: Instant) -> Bool { now < end }
 
-    /// Returns the partition whose work the next transaction takes: one after another.
+    /// Returns the partition whose work the next transaction takes. All partitions take turns.
     ///
-    /// - Parameter partitions: those with work, in ascending order, at least one.
+    /// - Parameter partitions: the partitions with work, in ascending order, at least one.
     mutating func nextPartition(of partitions: [Int32]) -> Int32 {
-        let next = partitions.first { $0 > lastPartition } ?? partitions[0]
+        let nextHigher = lastPartition.flatMap { last in partitions.first { $0 > last } }
+        let next = nextHigher ?? partitions[0]
         lastPartition = next
         return next
     }

@@ -20,9 +20,9 @@ package struct SentDeadLetters {
 
     package init() {}
 
-    /// Notes that the dead letter of a record is needed. Returns whether the caller has to send it: it is neither
-    /// stored nor waits for its acknowledgement.
-    package mutating func mustSend(forRecordAt offset: Int64, of partition: TopicPartition) -> Bool {
+    /// Notes that a record is rejected. Returns whether the caller has to send its dead letter, because the dead letter
+    /// is neither stored nor waits for its acknowledgement.
+    package mutating func noteRejection(ofRecordAt offset: Int64, of partition: TopicPartition) -> Bool {
         if stored[partition]?.contains(offset) == true { return false }
         return unacknowledged[partition, default: []].insert(offset).inserted
     }

@@ -151,7 +151,8 @@ package final class StageClients<Decider: StageDecider> {
     ) {
         let record = batch[index]
         let partition = topicPartition(of: configuration.topics[record.topic], number: record.partition)
-        guard sentDeadLetters.mustSend(forRecordAt: record.offset, of: partition) else { return }
+        let mustSend = sentDeadLetters.noteRejection(ofRecordAt: record.offset, of: partition)
+        guard mustSend else { return }
         metrics.deadLetters(withCode: rejection.code).add()
         let deadLetter = DeadLetter(
             stage: configuration.stage, code: rejection.code, reason: rejection.reason,

@@ -56,7 +56,7 @@ package final class StageLoop<Decider: StageDecider> {
         if !recovered.isEmpty { stage.member.resumeSetAside(after: recovered) }
         try stage.member.performDueWork()
         if !batch.isTaken, !canDecide { forgetBatch() }
-        if mayProcessRecords(at: now) {
+        if admitRecords(at: now) {
             if batch.isTaken { try poll() }
             if !batch.isTaken { try processRecords() }
         }
@@ -80,8 +80,8 @@ package final class StageLoop<Decider: StageDecider> {
 
     // MARK: Records
 
-    /// Whether the loop reads and decides records in this iteration.
-    private func mayProcessRecords(at now: Instant) -> Bool {
+    /// Decides whether the loop reads and decides records in this iteration, and notes since when the loop is full.
+    private func admitRecords(at now: Instant) -> Bool {
         // While records cannot be decided, the loop polls too, because the events of the group come with a poll. The
         // records of such a poll are forgotten, and read again after the start-over.
         guard canDecide else {
@@ -92,12 +92,12 @@ package final class StageLoop<Decider: StageDecider> {
             fullSince = nil
             return gatheringUntil.map { now >= $0 } ?? true
         }
-        return mayProcessRecordsWhileFull(at: now)
+        return admitRecordsWhileFull(at: now)
     }
 
     /// While the loop is full, it reads no records, so that its queues drain and the views catch up. After a limit it
     /// polls all the same. If the overlay is still full then, the loop starts over with an empty one.
-    private func mayProcessRecordsWhileFull(at now: Instant) -> Bool {
+    private func admitRecordsWhileFull(at now: Instant) -> Bool {
         guard let since = fullSince, now.milliseconds(since: since) >= Self.fullMillisecondsMax else {
             fullSince = fullSince ?? now
             return false

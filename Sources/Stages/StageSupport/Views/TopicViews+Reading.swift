@@ -30,14 +30,14 @@ extension TopicViews {
     private func bufferRecords() throws -> Set<Int32> {
         var changedPartitions = Set<Int32>()
         // Records of one partition follow one another in the batch, so their view is looked up once.
-        var (partition, view): (Int32, TopicView?) = (-1, nil)
+        var last: (partition: Int32, view: TopicView?)?
         for index in 0..<batch.count {
-            if batch[index].partition != partition {
-                partition = batch[index].partition
-                view = openViews[partition]
-                if view != nil { changedPartitions.insert(partition) }
+            let partition = batch[index].partition
+            if last?.partition != partition {
+                last = (partition, openViews[partition])
+                if last?.view != nil { changedPartitions.insert(partition) }
             }
-            guard let openView = view else { continue }
+            guard let openView = last?.view else { continue }
             do throws(StoreError) {
                 try openView.buffer(batch[index])
             } catch {
@@ -48,7 +48,7 @@ extension TopicViews {
             guard openView.pendingRowCount >= Self.writtenRowsMax else { continue }
             try writePendingRows(of: partition)
             // The view is gone if its file was damaged.
-            view = openViews[partition]
+            last = (partition, openViews[partition])
         }
         batch.clear()
         return changedPartitions

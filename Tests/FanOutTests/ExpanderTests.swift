@@ -8,12 +8,13 @@ import Registry
 import Sends
 import Testing
 
-/// Proves the rules of a lane one by one: which jobs an expansion makes, and which rows it leaves.
+/// Proves the rules of a lane one by one: which jobs an expansion makes, and which rows it leaves. The app is `shop`,
+/// and the group is `match` if a test names no other.
 struct ExpanderTests {
     @Test func `a sheet has one environment, one body and a limited number of jobs`() throws {
         var catalog = OneApp()
         catalog.app.environments = [.production, .sandbox]
-        let lane = try OneLane(catalog: catalog)
+        let lane = try OneLane(jobsPerSheet: 3, catalog: catalog)
         for number in 0..<8 {
             try lane.reportToken(of: "p\(number)", .start(type: "Match")) {
                 $0.environment = number < 4 ? .production : .sandbox
@@ -23,7 +24,7 @@ struct ExpanderTests {
         let jobs = lane.takeJobs()
         #expect(jobs.count == 8)
         #expect(jobs.count { $0.head.environment == .sandbox } == 4)
-        #expect(lane.sheets == 4, "four jobs make two sheets of three")
+        #expect(lane.sheets == 4, "the four jobs of each environment need two sheets")
         #expect(jobs.allSatisfy { $0.head.topic == "com.example.shop.push-type.liveactivity" })
     }
 

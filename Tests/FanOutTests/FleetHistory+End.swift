@@ -8,7 +8,8 @@ import Simulation
 extension FleetHistory {
     /// Runs without failures until all reports and jobs are done.
     func settle() throws {
-        for round in 0..<400 {
+        let roundsMax = 400
+        for _ in 0..<roundsMax {
             try passTime(seconds: 1)
             for lane in topics.indices { try runTransaction(of: lane, isCalm: true) }
             while !subscriptions.isEmpty { try answer() }
@@ -24,8 +25,8 @@ extension FleetHistory {
                 }
             }
             if isQuiet { return }
-            if round == 399 { throw Violation(description: "the history does not settle") }
         }
+        throw Violation(description: "the history does not settle in \(roundsMax) rounds")
     }
 
     /// Sends an END and then a new start, with or without days in between, after which the planner has
@@ -86,8 +87,8 @@ extension FleetHistory {
         }
     }
 
-    /// Checks that the newest update of each activity has the highest timestamp, or that an END has a higher one. So the
-    /// activity ends, or its phone ends on that state, in every order in which APNs delivers.
+    /// Checks that the newest update of each activity has the highest timestamp, or that an END has a higher one. So
+    /// the activity ends, or its phone ends on that state, in every order in which APNs delivers.
     ///
     /// A lane does not know the generation of an activity. If a recipient was started again after an END, the updates
     /// after that END also go to the activities that it has ended.
@@ -138,7 +139,8 @@ extension FleetHistory {
                 let startNames = generations.map { "\(group)/u:\(phone.user)/\($0)/\(phone.installation)" }
                 let count = startNames.map { starts[$0] ?? 0 }.reduce(0, +)
                 let isRestarted = startNames.contains { restarts[$0] != nil }
-                if count != 1, count > 1 || !isRestarted {
+                let isMissing = count == 0 && !isRestarted
+                if isMissing || count > 1 {
                     throw Violation(
                         description:
                             "\(count) starts of \(phone.installation) in \(group), in the generation of \(start.send)"

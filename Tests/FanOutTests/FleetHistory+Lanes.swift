@@ -23,12 +23,11 @@ extension FleetHistory {
     func runTransaction(of lane: Int, isCalm: Bool = false) throws {
         let owner = try owner(of: lane)
         let topic = topics[lane]
+        let unreadCount = topic.registry.count - topic.committed.registry
+        let readCount = isCalm ? unreadCount : random.number(below: unreadCount + 1)
         let plan = LaneOwner.Plan(
-            registryUpTo: isCalm
-                ? topic.registry.count
-                : topic.committed.registry
-                    + random.number(below: topic.registry.count - topic.committed.registry + 1),
-            takesArrivals: chance(50), expansions: random.number(below: 4),
+            registryUpTo: topic.committed.registry + readCount, takesArrivals: chance(50),
+            expansions: random.number(below: 4),
             rowsMax: 1 + random.number(below: 4))
         let outcome = try owner.run(plan, on: topic, now: nowMilliseconds)
         if !isCalm, chance(20) {

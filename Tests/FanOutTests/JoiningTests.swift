@@ -9,8 +9,6 @@ import Testing
 
 // Starts that join an open generation of a group.
 
-private func goals(_ number: Int) -> RawJSON { raw(#"{"goals":\#(number)}"#) }
-
 @Test(arguments: [Audience.everyone, .users(["ben"]), .users(["ada", "ben"])])
 func `a start that corrects a cancelled start sends its own state to everyone`(_ audience: Audience) throws {
     var rows = Rows()
@@ -21,7 +19,7 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     #expect(try planner.plan(dry, at: 9, in: &rows).expansions.allSatisfy { $0.expansion.send == "dry" })
     let plan = try planner.plan(makeSend(.start, to: audience, id: "right", state: 0), at: 10, in: &rows)
     #expect(plan.progress.map(\.send) == ["wrong.undo", "right"])
-    #expect(plan.expansions.allSatisfy { $0.expansion.content.contentState == goals(0) })
+    #expect(plan.states.allSatisfy { $0 == goals(0) })
     #expect(
         plan.expansions.allSatisfy {
             $0.expansion.generation == version(at: 0) && $0.expansion.version == version(at: 10)
@@ -29,15 +27,14 @@ func `a start that corrects a cancelled start sends its own state to everyone`(_
     #expect(plan.timestamps.allSatisfy { $0 == dawn + 10 })
     let update = try #require(plan.expansions.first).expansion
     #expect(update.targets == .group && update.content.event == .update && update.content.alert == nil)
-    // Its state is the group's newest state until it is cancelled.
+    // The state of the correcting start is the group's newest state until that start is cancelled.
     func planJoiningStart(at seconds: Int64) throws -> Plan {
         let start = makeSend(.start, to: .tags(["a"]), id: "s\(seconds)", state: 7)
         return try planner.plan(start, at: seconds, in: &rows)
     }
-    #expect(try planJoiningStart(at: 20).expansions.map(\.expansion.content.contentState) == [goals(0)])
+    #expect(try planJoiningStart(at: 20).states == [goals(0)])
     _ = try planner.cancel("right", at: 30, in: &rows)
-    #expect(
-        try planJoiningStart(at: 40).expansions.map(\.expansion.content.contentState) == [goals(7), goals(7)])
+    #expect(try planJoiningStart(at: 40).states == [goals(7), goals(7)])
 }
 
 @Test func `a start carries the state of an update until that update is cancelled`() throws {

@@ -36,7 +36,10 @@ final class OneLane {
     /// The number of expansions that are not finished.
     var unfinishedExpansions: Int { topic.walks.count - topic.committed.walks }
 
-    /// Reports a token of a phone.
+    /// Reports a token of a phone. A phone reports the activity of an update token in the group `match`, unless
+    /// `change` says otherwise.
+    ///
+    /// - Parameter user: the user of the phone. Without a user the recipient is the installation.
     func reportToken(
         of installation: String, user: String? = nil, _ entry: RegistryKey.Entry,
         _ change: (inout TokenRow) -> Void = { _ in }
@@ -96,7 +99,7 @@ final class OneLane {
         try run(arrivals: expansions.count, rowsMax: rowsMax)
     }
 
-    /// Gives the lane the rest of a walk, as the version before wrote it.
+    /// Gives the lane the rest of a walk that an earlier version of this program has written.
     func resume(_ rest: Expansion) throws {
         topic.walks.append(rest.encoded())
         try expandRemainingPages()
@@ -138,8 +141,9 @@ final class OneLane {
 
     /// Returns the jobs since the last call.
     func takeJobs() -> [Job] {
-        defer { jobs = [] }
-        return jobs
+        let taken = jobs
+        jobs = []
+        return taken
     }
 
     /// Returns the states in the bodies of the jobs since the last call.
@@ -153,7 +157,10 @@ final class OneLane {
     deinit { try? owner.close() }
 }
 
-/// Returns an expansion whose times count in seconds after dawn.
+/// Returns an expansion. Its generation and its version are numbers of seconds after `dawn`, which are easy to compare.
+/// Without `targets`, a start is for everyone, and an update or an END for the group.
+///
+/// - Parameter generation: 0 for a group without a start.
 func makeExpansion(
     _ event: PushEvent, to targets: Expansion.Targets? = nil, key: ScopeKey = match, generation: Int64 = 0,
     version: Int64, state: Int = 0, send: String = "s"

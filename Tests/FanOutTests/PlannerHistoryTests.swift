@@ -12,7 +12,6 @@ private struct Account {
     struct NewestSteps {
         var start = 0
         var end = 0
-        var state = 0
     }
 
     var group = NewestSteps()

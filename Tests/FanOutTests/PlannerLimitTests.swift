@@ -30,7 +30,7 @@ import Testing
         return
     }
     #expect(part.findings.first?.contains("the send is not cancelled and goes on") == true)
-    // A repeated cancel takes no place, and a cancel of more than a day ago makes room.
+    // A repeated cancel needs no space, and a cancel that is a day old is forgotten.
     #expect(try cancel("c7", at: 230).verdicts == [.stopping])
     let later = try cancel("wrong", at: 86_400)
     #expect(later.verdicts == [.stopping, .planned])
@@ -51,19 +51,21 @@ import Testing
 }
 
 @Test func `a send whose names would be copied into too many lanes is refused`() throws {
-    let wide = Planner(lanes: 96) { _, _ in 0 }
+    let lanes = 96
+    let wide = Planner(lanes: lanes) { _, _ in 0 }
     func plan(_ count: Int, by planner: Planner = wide) throws -> Plan {
         var rows = Rows()
         let names = (0..<count).map { "\(String(repeating: "a", count: 33))\(1_000_000 + $0)" }
         return try planner.plan(makeSend(.update, to: .activities(names)), at: 0, in: &rows)
     }
+    // A name has 40 bytes. In JSON it has two quotes and a comma, too.
     let bytesPerName = 40 + 3
-    let countMax = NamedActivityCopies.bytesMax / 96 / bytesPerName
+    let countMax = NamedActivityCopies.bytesMax / lanes / bytesPerName
     #expect(countMax < Audience.namesMax)
     let largest = try plan(countMax)
     #expect(largest.verdicts == [.planned])
-    let bytes = largest.expansions.reduce(0) { $0 + $1.expansion.encoded().count } * 96
-    #expect(bytes < PlannerOutput.bytesMax + 96 * 4096, "all copies fit into one transaction")
+    let bytes = largest.expansions.reduce(0) { $0 + $1.expansion.encoded().count } * lanes
+    #expect(bytes < PlannerOutput.bytesMax + lanes * 4096, "all copies fit into one transaction")
     let refused = try plan(countMax + 1)
     #expect(refused.verdicts == [.refused])
     #expect(refused.expansions.isEmpty)

@@ -12,7 +12,7 @@ import Testing
 
 // Sends that the planner refuses, with the findings that it reports.
 
-/// The gateway has added the group's attribute to them.
+/// The attributes of a start contain the id of the group, which the gateway has added.
 @Test func `the attributes of the start count once in the size of an update`() throws {
     var rows = Rows()
     var start = makeSend(.start, to: .everyone)

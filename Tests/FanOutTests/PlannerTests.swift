@@ -45,7 +45,7 @@ import Testing
     let expansion = joined.expansions[0].expansion
     #expect(expansion.generation == version(at: 0))
     #expect(expansion.version == version(at: 5) && expansion.timestamp == dawn + 5)
-    #expect(expansion.content.contentState == raw(#"{"goals":7}"#))
+    #expect(expansion.content.contentState == goals(7))
     #expect(expansion.content.alert != nil)
     #expect(joined.note == nil)
 }
@@ -139,6 +139,7 @@ func `a send to one user or activity is marked, so that its jobs go first`(
     #expect(first.sequence == first.version && first.sequence == first.generation)
     var newest = first.sequence
     for audience in [Audience.users(["ada", "ben"]), .users(["ada"]), .tags(["a"])] {
+        // The END takes the next place, and the start the one after it.
         _ = try planner.plan(makeSend(.end, to: .activities(["a1"])), at: 1, in: &rows)
         let starts = try planner.plan(makeSend(.start, to: audience), at: 1, in: &rows).expansions
         #expect(Set(starts.map(\.expansion.sequence)).count == 1)
@@ -231,12 +232,15 @@ func `a send to one user or activity is marked, so that its jobs go first`(
     #expect(try planner.plan(start, at: 0, in: &rows).autoEnd == nil)
 }
 
-@Test func `a send that comes too late gets the matching verdict`() throws {
+@Test func `a send at its deadline has expired`() throws {
     var rows = Rows()
-    #expect(try planner.plan(makeSend(.update), at: 0, in: &rows, app: nil).verdicts == [.unknownApp])
     var late = makeSend(.update)
     late.deadline = dawn
     #expect(try planner.plan(late, at: 0, in: &rows).verdicts == [.expired])
+}
+
+@Test func `a send from before the group's END, or for an earlier generation, is outdated`() throws {
+    var rows = Rows()
     _ = try planner.plan(makeSend(.start, to: .everyone), at: 1, in: &rows)
     let first = rows.rows[match]?.generation
     _ = try planner.plan(makeSend(.end), at: 10, in: &rows)
@@ -354,7 +358,7 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
     _ = try planner.plan(makeSend(.update, to: .users(["ben"]), state: 5), at: 10, in: &rows)
     let plan = try planner.plan(makeSend(.start, to: .users(["ben"]), state: 0), at: 20, in: &rows)
     #expect(plan.timestamps == [dawn + 10])
-    #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":5}"#))
+    #expect(plan.expansions[0].expansion.content.contentState == goals(5))
 }
 
 @Test func `a row beyond its retention counts as missing, even before it is deleted`() throws {
@@ -368,7 +372,7 @@ func `a lane that has all users of a list can read its expansion`(_ event: PushE
             == version(at: 0))
     let plan = try planner.plan(makeSend(.start, to: .everyone, state: 2), at: days, in: &rows)
     #expect(plan.expansions[0].expansion.generation == version(at: days))
-    #expect(plan.expansions[0].expansion.content.contentState == raw(#"{"goals":2}"#))
+    #expect(plan.expansions[0].expansion.content.contentState == goals(2))
 }
 
 @Test func `sends to named activities do not move the timestamps of others, and do not hold their updates`()

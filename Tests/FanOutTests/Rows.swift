@@ -36,18 +36,24 @@ func raw(_ text: String) -> RawJSON {
     return bytes.withUnsafeMutableBytes { RawJSON(accepted: UnsafeRawBufferPointer($0)) }
 }
 
+/// The content state in which a match has this number of goals.
+func goals(_ number: Int) -> RawJSON { raw(#"{"goals":\#(number)}"#) }
+
 /// The start of these tests, in seconds since 1970.
 let dawn: Int64 = 1_763_600_000
 
 /// Returns the version of a send that is the first of its group at a number of seconds after dawn.
 func version(at seconds: Int64) -> Int64 { (dawn + seconds) * 1000 }
 
+/// Returns a send.
+///
+/// - Parameter state: the number of goals in its content state.
 func makeSend(
     _ event: PushEvent, to audience: Audience = .group, group: String? = "match", id: String = "s",
     state: Int = 0
 ) -> Send {
     var content = PushContent(event)
-    content.contentState = raw(#"{"goals":\#(state)}"#)
+    content.contentState = goals(state)
     if event == .start {
         content.attributesType = "Match"
         content.attributes = raw(#"{"home":"A"}"#)
@@ -89,6 +95,8 @@ extension Plan {
             return LaneExpansion(expansion: expansion, lanes: part.lanes)
         }
     }
+    /// The content states of all expansions.
+    var states: [RawJSON?] { expansions.map(\.expansion.content.contentState) }
     var stop: StopInstruction? {
         requests.lazy.compactMap { if case .stop(let stop) = $0.request { stop } else { nil } }.first
     }

@@ -21,7 +21,7 @@ struct ScopeScanTests {
 
     @Test
     func
-        `a start is due once, shortly before the system's own end, and outlived after the topic's retention`()
+        `a start is due once, shortly before the system's own end, and expires after the topic's retention`()
     {
         var row = LedgerRow(version: 7, startedAt: 1000, type: #"Of "at":5, and \ more"#)
         #expect(action(for: start.bytes, row: row.encoded(), at: 1000 + 7 * Self.hour) == nil)
@@ -29,16 +29,22 @@ struct ScopeScanTests {
             action(for: start.bytes, row: row.encoded(), at: 1000 + SafetyEnd.milliseconds)
                 == .sendSafetyEnd(start))
         #expect(action(for: start.bytes, row: row.encoded(), at: 1001 + 49 * Self.hour) == .removeExpired)
-        let newest = NewestStart.row(forKey: start.bytes.span, value: row.encoded().span)
-        row.type = #"Of ,"endedAt":9"#
-        #expect(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span) != nil)
         row.safetyEndVersion = 8
         #expect(action(for: start.bytes, row: row.encoded(), at: 1000 + 9 * Self.hour) == nil)
+    }
+
+    @Test func `the row of a newest start has no safety END, and expires like the start`() throws {
+        let row = LedgerRow(version: 7, startedAt: 1000, type: #"Of "at":5, and \ more"#)
+        let newest = try #require(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span))
+        #expect(action(for: newest.key, row: newest.value, at: 1000 + 9 * Self.hour) == nil)
+        #expect(action(for: newest.key, row: newest.value, at: 1001 + 49 * Self.hour) == .removeExpired)
+    }
+
+    @Test func `an ended start is no newest start, and the name of its type does not count as its end`() {
+        var row = LedgerRow(version: 7, startedAt: 1000, type: #"Of ,"endedAt":9"#)
+        #expect(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span) != nil)
+        row.safetyEndVersion = 8
         #expect(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span) == nil)
-        #expect(newest.map { action(for: $0.key, row: $0.value, at: 1000 + 9 * Self.hour) } == .some(nil))
-        #expect(
-            newest.flatMap { action(for: $0.key, row: $0.value, at: 1001 + 49 * Self.hour) } == .removeExpired
-        )
     }
 
     @Test func `an activity without a group is due like any other`() {
@@ -50,7 +56,7 @@ struct ScopeScanTests {
                 == .sendSafetyEnd(activityStart))
     }
 
-    @Test func `a scope is outlived by its own time and not by times in its state`() throws {
+    @Test func `a scope expires by its own time and not by times in its state`() throws {
         var content = PushContent(.update)
         content.contentState = raw(#"{"at":1,"text":"\"at\":2}"}"#)
         var scope = LaneScope()

@@ -68,7 +68,8 @@ struct ScopesRowOrderTests {
             for topicKey in keys {
                 let storedKey = stored(topicKey)
                 #expect(key(storedKey) == topicKey)
-                #expect(topicKeyOfStored.updateValue(topicKey, forKey: storedKey) ?? topicKey == topicKey)
+                let knownKey = topicKeyOfStored.updateValue(topicKey, forKey: storedKey)
+                #expect(knownKey == nil || knownKey == topicKey, "two keys have one stored key")
             }
         }
     }

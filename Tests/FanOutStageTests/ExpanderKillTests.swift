@@ -9,7 +9,8 @@ import Testing
 
 /// A short run of `deploy/prove fan-out-kills`.
 @Suite struct ExpanderKillTests {
-    @Test func `each job is written once although two expanders die at steps, at random, and as zombies`()
+    @Test
+    func `each job is written once although two expanders are killed at steps and at random, and frozen`()
         async throws
     {
         let cluster = try TestCluster()

@@ -24,7 +24,8 @@ import Topics
 
     private func update(_ number: Int64, send: String? = nil, group: String = "match") -> Expansion {
         ExpanderTestBed.makeExpansion(
-            of: .update, group: group, send: send ?? "u\(number)", version: 1_763_600_000 + number)
+            of: .update, group: group, send: send ?? "u\(number)",
+            version: ExpanderTestBed.firstVersion + number)
     }
 
     /// Stops the stage after all expansions are closed.
@@ -69,15 +70,15 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         var expected: Set<String> = []
         for number in 0..<300 {
             let installation = "p\(number)"
-            _ = world.writeToken(
+            _ = expanderBed.writeToken(
                 of: installation, entry: .update(activity: "a\(number)"), group: "g\(number)")
-            expected.insert("g\(number) in \(world.lane(of: .installation(installation)))")
+            expected.insert("g\(number) in \(expanderBed.lane(of: .installation(installation)))")
         }
-        #expect(world.finish())
+        #expect(expanderBed.finish())
         func subscriptions() throws -> [String] {
             try TopicContent(of: .subscriptions, in: bed).records.map { record in
                 let request = try SendRequest.decode(record.value ?? [], with: JSONReader())
@@ -132,7 +133,8 @@ import Topics
         for number in 0..<4000 { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
         expanderBed.write(
             ExpanderTestBed.makeExpansion(
-                of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+                of: .start, group: "match", send: "s", version: ExpanderTestBed.firstVersion,
+                generation: ExpanderTestBed.firstVersion))
         #expect(expanderBed.finish())
         let occurrences = TracedLock(0)
         let settings = bed.settings
@@ -150,6 +152,7 @@ import Topics
                     occurrences += 1
                     return occurrences == 2
                 }
+                // Takes over the stage's transactional id, so that its transaction is refused.
                 if isSecond {
                     let otherProducer = try? TransactionalProducer(
                         settings: settings, transactionalID: identity, name: "other", log: .silent,
@@ -165,6 +168,7 @@ import Topics
         await stage.stop()
         let jobs = try ExpanderTestBed.jobs(in: bed)
         #expect(jobs.count == 4000 && Set(jobs.map(\.token)).count == 4000)
+        // Only the key of a ledger row has four slashes.
         let ledgerRows = try TopicContent(of: .starts, in: bed).newestValues.keys.count {
             $0.count { $0 == UInt8(ascii: "/") } == 4
         }
@@ -190,7 +194,8 @@ import Topics
         func sendToOnePhone(_ number: Int64) async throws {
             expanderBed.write(
                 ExpanderTestBed.makeExpansion(
-                    of: .update, group: "single", send: "u\(number)", version: 1_763_600_000 + number,
+                    of: .update, group: "single", send: "u\(number)",
+                    version: ExpanderTestBed.firstVersion + number,
                     recipient: "single"))
             #expect(expanderBed.finish())
             // A walk that holds up the whole loop would delay it by ten seconds.
@@ -203,7 +208,8 @@ import Topics
         let openTransaction = try OpenTransaction(on: bed, topic: .starts)
         expanderBed.write(
             ExpanderTestBed.makeExpansion(
-                of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+                of: .start, group: "match", send: "s", version: ExpanderTestBed.firstVersion,
+                generation: ExpanderTestBed.firstVersion))
         #expect(expanderBed.finish())
         try await eventually("the overlay is full") {
             try ExpanderTestBed.jobs(in: bed).count { $0.send == "s" } >= 1000 || stage.failure != nil
@@ -324,20 +330,20 @@ import Topics
         }
         expanderBed.write(update(1))
         #expect(expanderBed.finish())
-        for (directory, count) in [(firstDirectory, 5), (secondDirectory, 5 + missing)] {
+        func runStage(in directory: TemporaryDirectory, untilJobs count: Int) async throws {
             let stage = try await ExpanderStage(bed, directory: directory.path)
             try await eventually("\(count) have the first state") {
                 try ExpanderTestBed.jobs(in: bed).count >= count || stage.failure != nil
             }
             #expect(stage.failure == nil)
             await stage.stop()
-            if directory === secondDirectory { break }
-            for number in 5..<5 + missing {
-                expanderBed.writeToken(
-                    of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
-            }
-            #expect(expanderBed.finish())
         }
+        try await runStage(in: firstDirectory, untilJobs: 5)
+        for number in 5..<5 + missing {
+            expanderBed.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
+        }
+        #expect(expanderBed.finish())
+        try await runStage(in: secondDirectory, untilJobs: 5 + missing)
         expanderBed.write(update(2))
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: firstDirectory.path)
@@ -360,15 +366,16 @@ import Topics
         try await eventually("the stage serves") { expanderBed.isEverythingClosed() || stage.failure != nil }
         // An open transaction hides the later starts from the next process.
         let openTransaction = try OpenTransaction(on: bed, topic: .starts)
-        for send in ["s", "again"] {
+        func writeStart(_ send: String) {
             expanderBed.write(
                 ExpanderTestBed.makeExpansion(
-                    of: .start, group: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
-            )
+                    of: .start, group: "match", send: send, version: ExpanderTestBed.firstVersion,
+                    generation: ExpanderTestBed.firstVersion))
             #expect(expanderBed.finish())
-            if send == "again" { break }
-            try await stop(stage, after: "all phones are started", in: expanderBed)
         }
+        writeStart("s")
+        try await stop(stage, after: "all phones are started", in: expanderBed)
+        writeStart("again")
         // The loop reads its clock for each page, and otherwise about once a second.
         let clockReads = TracedLock<Int?>(nil)
         stage = try await ExpanderStage(
@@ -431,7 +438,8 @@ import Topics
         for number in 1...singleSends {
             expanderBed.write(
                 ExpanderTestBed.makeExpansion(
-                    of: .update, group: "single", send: "s\(number)", version: 1_763_600_000 + Int64(number),
+                    of: .update, group: "single", send: "s\(number)",
+                    version: ExpanderTestBed.firstVersion + Int64(number),
                     recipient: "single"))
         }
         #expect(expanderBed.finish())
@@ -453,7 +461,8 @@ import Topics
         for number in 0..<3000 { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
         func start(_ send: String) -> Expansion {
             ExpanderTestBed.makeExpansion(
-                of: .start, group: "match", send: send, version: 1_763_600_000, generation: 1_763_600_000)
+                of: .start, group: "match", send: send, version: ExpanderTestBed.firstVersion,
+                generation: ExpanderTestBed.firstVersion)
         }
         expanderBed.write(start("s"))
         #expect(expanderBed.finish())
@@ -466,7 +475,8 @@ import Topics
         expanderBed.writeToken(of: "p7", entry: .update(activity: "a7"), group: "match")
         // The start is eight hours old.
         expanderBed.writeStart(
-            of: "p7", in: "match", generation: 1_763_600_000, at: WallTime.now().milliseconds - 8 * 3_600_000)
+            of: "p7", in: "match", generation: ExpanderTestBed.firstVersion,
+            at: WallTime.now().milliseconds - 8 * 3_600_000)
         #expect(expanderBed.finish())
         stage = try await ExpanderStage(bed, directory: secondDirectory.path)
         try await eventually("the second start") { expanderBed.isEverythingClosed() || stage.failure != nil }
@@ -535,7 +545,8 @@ import Topics
         expanderBed.write(expectedUpdate)
         expanderBed.write(
             ExpanderTestBed.makeExpansion(
-                of: .start, group: "other", send: "s", version: 1_763_600_001, generation: 1_763_600_001))
+                of: .start, group: "other", send: "s", version: ExpanderTestBed.firstVersion + 1,
+                generation: ExpanderTestBed.firstVersion + 1))
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(
             bed, directory: directory.path, clock: { .now(plus: seconds * 1000) })
@@ -591,7 +602,8 @@ import Topics
         expanderBed.write(update(1))
         expanderBed.write(
             ExpanderTestBed.makeExpansion(
-                of: .update, group: "other", send: "single", version: 1_763_600_005, recipient: "single"))
+                of: .update, group: "other", send: "single", version: ExpanderTestBed.firstVersion + 5,
+                recipient: "single"))
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path, { $0.pageRowsMax = 500 })
         try await stop(stage, after: "all sends are expanded", in: expanderBed)

@@ -46,7 +46,7 @@ import Topics
         }
         #expect(restarted.failure == nil)
         try await eventually("the stage is ready") { restarted.readinessProblems == [] }
-        // The weather makes a stage start over, because leaders are away.
+        // With random delays a stage may start over, because leaders are away.
         if TestCluster.delaySeed == nil { #expect(restarted.startOverCount == 0) }
         await restarted.stop()
     }
@@ -106,7 +106,7 @@ import Topics
     }
 
     @Test
-    func `a lane with lost records waits alone, names itself, and continues from an offset that is set`()
+    func `a partition with lost records waits alone, is named, and continues from an offset that is set`()
         async throws
     {
         let cluster = try TestCluster()
@@ -124,16 +124,16 @@ import Topics
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "lost\(number)")) }
         #expect(sends.finish())
         let partitionWithLostRecords = TopicPartition(bed.layout.name(of: .sends), 0)
-        try bed.admin.deleteRecords(before: [partitionWithLostRecords: -1])
+        let partitionEnd = try bed.admin.watermarks(of: partitionWithLostRecords).high
+        try bed.admin.deleteRecords(before: [partitionWithLostRecords: partitionEnd])
         let restarted = try await PlannerStage(bed, directory: directory.path, after: stage)
-        try await eventually("the lane reports its gap") {
+        try await eventually("the partition's gap is reported") {
             restarted.readinessProblems.contains {
                 $0.contains("\(partitionWithLostRecords)") && $0.contains("flotilla replay offset")
             }
         }
         #expect(restarted.readinessProblems.count == 1)
-        let planned = { restarted.handledCount }
-        try await eventually("the other lane plans its sends") { planned() > 0 }
+        try await eventually("the sends of the other partition are planned") { restarted.handledCount > 0 }
         #expect(restarted.failure == nil)
         await restarted.stop()
         try await eventually("the operator has set the offset") {
@@ -149,7 +149,7 @@ import Topics
         let thirdStage = try await PlannerStage(bed, directory: directory.path, after: restarted)
         for number in 0..<20 { sends.send(makeSend(.update, group: "g\(number)", id: "third\(number)")) }
         #expect(sends.finish())
-        try await eventually("all lanes plan again") {
+        try await eventually("the sends of all partitions are planned") {
             thirdStage.handledCount == 20 || thirdStage.failure != nil
         }
         try await eventually("the stage is ready") { thirdStage.readinessProblems == [] }
@@ -158,7 +158,7 @@ import Topics
 
     private func update(_ number: Int64) -> Expansion {
         ExpanderTestBed.makeExpansion(
-            of: .update, group: "match", send: "u\(number)", version: 1_763_600_000 + number)
+            of: .update, group: "match", send: "u\(number)", version: ExpanderTestBed.firstVersion + number)
     }
 }
 

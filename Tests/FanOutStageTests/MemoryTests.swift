@@ -48,15 +48,15 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
         let directory = try TemporaryDirectory()
-        let phones = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         for number in 0..<Self.phones {
-            phones.writeToken(of: "phone-\(number)", entry: .start(type: "Match"))
+            expanderBed.writeToken(of: "phone-\(number)", entry: .start(type: "Match"))
         }
         for number in 0..<Self.groups {
-            phones.writeToken(
+            expanderBed.writeToken(
                 of: "member-\(number)", entry: .update(activity: "a-\(number)"), group: "group-\(number)")
         }
-        #expect(phones.finish())
+        #expect(expanderBed.finish())
         let sends = try RecordWriter(on: bed, to: .sends)
         let written = Self.groups * 2 + 1
         for number in 0..<written {

@@ -9,7 +9,8 @@ import Testing
 
 /// A short run of `deploy/prove planner-kills`.
 @Suite struct PlannerKillTests {
-    @Test func `each send is planned once although two planners die at steps, at random, and as zombies`()
+    @Test
+    func `each send is planned once although two planners are killed at steps and at random, and frozen`()
         async throws
     {
         let cluster = try TestCluster()

@@ -167,10 +167,11 @@ import Topics
             log: .silent, metrics: stage.metrics)
         try scheduler.initialize()
         let topic = try scheduler.topic(named: bed.layout.name(of: .sendsTimed))
-        for (id, scheduledAt) in [("old", Int64(1)), ("new", 4_000_000_000_000)] {
-            var timed = makeSend(.start, to: .everyone, id: id)
-            if id == "old" { timed = makeSend(.update, id: id) }
-            timed.scheduledAt = scheduledAt
+        var old = makeSend(.update, id: "old")
+        old.scheduledAt = 1
+        var new = makeSend(.start, to: .everyone, id: "new")
+        new.scheduledAt = 4_000_000_000_000
+        for timed in [old, new] {
             let key = timed.scopeKey!.bytes
             let partition = Int32(Murmur2.partition(forKey: key.span, partitionCount: 2))
             try scheduler.begin()

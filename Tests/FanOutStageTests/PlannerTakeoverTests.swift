@@ -53,7 +53,7 @@ import Topics
         try await eventually("the planner continues") { try bed.verdicts()["again"]?.last == .planned }
         await secondStage.stop()
         for note in try bed.notes() { #expect(note.updateVersion > 0) }
-        // Its version is above the version that the first planner gave.
+        // The second planner gives another version than the first one.
         var versions: [Int64] = []
         for case .expansion(let expansion) in try bed.expansions().map(\.request)
         where expansion.key.group == "started" { versions.append(expansion.version) }
@@ -91,18 +91,22 @@ import Topics
         let cancellation = Cancellation(send: "b0", app: "shop", key: key, acceptedAt: 1_763_600_000_000)
         sender.write(key: key.bytes, value: cancellation.encoded())
         #expect(sender.finish())
-        let walk = TracedLock(WalkBesideCancel())
+        let progress = TracedLock(CancelProgress())
         let neverRaised = ThreadSignal()
         let secondStage = try await PlannerStage(
             bed, directory: secondDirectory.path,
             onStep: { step in
                 switch step {
                 case .batchRead:
-                    // The snapshot hides the change from the view.
-                    walk.withLock { $0.view = $0.view ?? (try? OpenTransaction(on: bed, topic: .groups)) }
-                case .overlayUpdated: walk.withLock { $0.hasChanged = $0.view != nil }
+                    // The open transaction hides the cancel's row from the view.
+                    progress.withLock {
+                        $0.openTransaction =
+                            $0.openTransaction ?? (try? OpenTransaction(on: bed, topic: .groups))
+                    }
+                case .overlayUpdated:
+                    progress.withLock { $0.isCancelPlanned = $0.openTransaction != nil }
                 case .pageScanned:
-                    if walk.withLock({ $0.hasChanged }) { return }
+                    if progress.withLock({ $0.isCancelPlanned }) { return }
                     _ = neverRaised.wait(until: Instant.now().advanced(byMilliseconds: 250))
                 default: break
                 }
@@ -111,7 +115,7 @@ import Topics
             try bed.verdicts()["b6"]?.last == .planned || secondStage.failure != nil
         }
         #expect(secondStage.failure == nil)
-        try walk.withLock { $0.view }?.abort()
+        try progress.withLock { $0.openTransaction }?.abort()
         await secondStage.stop()
     }
 
@@ -255,10 +259,10 @@ private func joinAndStop(_ bed: TestBed, as membership: ConsumerOptions.Membersh
     #expect(member.close())
 }
 
-/// The cancel that is planned while a page walk waits.
-private struct WalkBesideCancel {
-    var view: OpenTransaction?
-    var hasChanged = false
+/// The progress of a cancel that is planned while the walk waits after each page.
+private struct CancelProgress {
+    var openTransaction: OpenTransaction?
+    var isCancelPlanned = false
 }
 
 extension TestBed {

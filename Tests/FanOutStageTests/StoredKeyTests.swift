@@ -35,7 +35,8 @@ import Topics
         for number in 0..<phones { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
         expanderBed.write(
             ExpanderTestBed.makeExpansion(
-                of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
+                of: .start, group: "match", send: "s", version: ExpanderTestBed.firstVersion,
+                generation: ExpanderTestBed.firstVersion))
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path) { $0.pageRowsMax = 1000 }
         try await eventually("all expanded") { expanderBed.isEverythingClosed() || stage.failure != nil }

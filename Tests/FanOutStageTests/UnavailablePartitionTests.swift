@@ -87,26 +87,27 @@ import Topics
         let cluster = try TestCluster(injecting: unavailable)
         let bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
         let directory = try TemporaryDirectory()
-        let world = try ExpanderTestBed(on: bed)
+        let expanderBed = try ExpanderTestBed(on: bed)
         let phones = 400
-        for number in 0..<phones { world.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
-        #expect(world.finish())
+        for number in 0..<phones { expanderBed.writeToken(of: "p\(number)", entry: .start(type: "Match")) }
+        #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         unavailable.refuse(bed.layout.name(of: .jobs), partition: 1, hasLeader: false)
-        world.write(
+        expanderBed.write(
             ExpanderTestBed.makeExpansion(
-                of: .start, group: "match", send: "s", version: 1_763_600_000, generation: 1_763_600_000))
-        #expect(world.finish())
+                of: .start, group: "match", send: "s", version: ExpanderTestBed.firstVersion,
+                generation: ExpanderTestBed.firstVersion))
+        #expect(expanderBed.finish())
         try await eventually("the other lanes are expanded") {
-            world.missingClosings() == 1 || stage.failure != nil
+            expanderBed.missingClosings() == 1 || stage.failure != nil
         }
         try await eventually("the stage names the partition") {
             stage.readinessProblems.contains { $0.contains(bed.layout.name(of: .jobs) + "/1") }
         }
         unavailable.acceptAll()
         try await eventually("all lanes are expanded") {
-            world.isEverythingClosed() || stage.failure != nil
+            expanderBed.isEverythingClosed() || stage.failure != nil
         }
         #expect(stage.failure == nil)
         await stage.stop()

@@ -7,10 +7,11 @@ import SchedulerTesting
 import Simulation
 import Testing
 
-/// Kills two processes of the scheduler at every step while commands arrive and timers fire, and then checks each reply
-/// and each timer (`SchedulerKillTest`). It is a short run of `deploy/prove scheduler-kills`.
+/// Kills two processes of the scheduler at every step, and freezes them beyond their session, while commands arrive and
+/// timers fire. Then it checks each reply and each timer (`SchedulerKillTest`). It is a short run of `deploy/prove
+/// scheduler-kills`.
 @Suite struct SchedulerKillTests {
-    @Test func `each timer fires once although two schedulers die at steps, at random, and as zombies`()
+    @Test func `each timer fires once although two schedulers are killed at steps and at random, and frozen`()
         async throws
     {
         let cluster = try TestCluster()

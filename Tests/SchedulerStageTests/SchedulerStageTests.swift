@@ -32,7 +32,7 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
         let directory = try TemporaryDirectory()
         let stage = try await SchedulerStage(bed, directory: directory.path)
         let sender = try RecordWriter(on: bed, to: .schedules)
-        // Teak's simplest case: one of three chests stays.
+        // The cancel selects two of the three timers.
         for (number, activity) in ["chest_0", "chest_0", "chest_1"].enumerated() {
             sender.send(
                 .schedule(schedule("s\(number)", activity: activity, in: 6000)), request: "s\(number)")
@@ -74,10 +74,10 @@ private func schedule(_ id: String, activity: String? = nil, in milliseconds: In
     }
 
     @Test(arguments: [nil, UInt64(5)])
-    func `each command has one reply and each timer one outcome, also under Kafka's faults`(weather: UInt64?)
+    func `each command has one reply and each timer one outcome, also with random delays`(delaySeed: UInt64?)
         async throws
     {
-        let cluster = try weather.map { try TestCluster(delaySeed: $0) } ?? TestCluster()
+        let cluster = try delaySeed.map { try TestCluster(delaySeed: $0) } ?? TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 4)
         let directory = try TemporaryDirectory()
         let stage = try await SchedulerStage(bed, directory: directory.path)

@@ -11,6 +11,7 @@ import Testing
     @Test func `every group that a send may name can have an automatic end`() throws {
         var table = PlainTable()
         for recipient in [nil, Recipient.user("ada%%%")] {
+            // The longest key of a scope. A percent sign takes three bytes in a key.
             var key = ScopeKey(app: "shop", group: "", recipient: recipient)
             while key.bytes.count < ScopeKey.bytesMax {
                 key.subject = .group(
@@ -55,7 +56,7 @@ import Testing
         #expect(row.send.generation == 5 && row.send.scheduledAt == 3000 && row.send.problem == nil)
         #expect(row.send.deadline.map { $0 > row.dueAt / 1000 } ?? false)
         #expect(row.outcome(at: row.dueAt + 3_600_000) != .expires)
-        // No cancel can name it, and no list shows it.
+        // A cancel by the id of its send does not select the end.
         #expect(
             try decide(
                 ScheduleCommand(.cancel(.send(row.send.id)), app: "shop", owner: .group("m"), acceptedAt: 1),

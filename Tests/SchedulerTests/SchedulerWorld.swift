@@ -181,7 +181,8 @@ final class SchedulerWorld {
         for _ in 0..<Self.finishingSteps {
             clock.observe(machineTime: machineTime, at: now)
             for partition in 0..<Self.partitionCount {
-                readView(partition, count: Int.max >> 1)
+                // All rows. Half of the largest number does not overflow when it is added to an offset.
+                readView(partition, count: Int.max / 2)
                 decide(partition, mayFail: false)
                 if needsTimeProbe || clock.isDoubtful { writeTimeProbe(to: partition) }
                 requestEnd(of: partition)

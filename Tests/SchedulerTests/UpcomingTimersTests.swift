@@ -17,18 +17,17 @@ import Testing
         }
         let sorted = entries.sorted()
         entries.shuffle(using: &random)
-        var fileEntries: [DueEntry] = []
         upcomingTimers.add(page: [], isLast: true)
         for (number, entry) in entries.enumerated() {
             upcomingTimers.add(entry)
             guard number % 1000 == 999 else { continue }
-            // The view has read back all rows but the newest.
+            // The view has read back all rows but the newest hundred.
             let unread = Set(entries[(number - 99)...number].map(\.key))
-            fileEntries = entries[...number].filter { !unread.contains($0.key) }.sorted()
             upcomingTimers.retainUnwritten { unread.contains($0) }
             #expect(upcomingTimers.count <= UpcomingTimers.countMax + 100)
         }
-        fileEntries = sorted.filter { entry in fileEntries.isEmpty || !entries.suffix(100).contains(entry) }
+        let unwrittenKeys = Set(entries.suffix(100).map(\.key))
+        let fileEntries = sorted.filter { !unwrittenKeys.contains($0.key) }
         var takenEntries: [DueEntry] = []
         while true {
             while upcomingTimers.needsPage {

@@ -116,9 +116,9 @@ struct WorldTable: TimerTable {
         if case .idempotency(let request) = row(HashedKey(key)) { request } else { nil }
     }
 
-    mutating func set(_ row: TimerRow) { changes[HashedKey(row.key)] = .some(.timer(row)) }
+    mutating func set(_ row: TimerRow) { changes.updateValue(.timer(row), forKey: HashedKey(row.key)) }
     mutating func set(_ request: ScheduleIdempotencyRow, key: [UInt8]) {
-        changes[HashedKey(key)] = .some(.idempotency(request))
+        changes.updateValue(.idempotency(request), forKey: HashedKey(key))
     }
     mutating func remove(_ row: TimerRow) { changes.updateValue(nil, forKey: HashedKey(row.key)) }
 

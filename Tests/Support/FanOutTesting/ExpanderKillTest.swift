@@ -36,10 +36,10 @@ package final class ExpanderKillTest: KillTestScenario {
         package var fault: String?
     }
 
-    /// The tokens that a send has to reach.
     /// The most tokens of a transaction of the worker.
     package static let pageRowsMax = 500
 
+    /// The tokens that a send has to reach.
     private enum ExpectedTokens {
         case startTokens
         case updateTokens
@@ -51,8 +51,6 @@ package final class ExpanderKillTest: KillTestScenario {
     private static let openSendsMax = 3
     /// The sends to one phone are for this many phones, the first ones.
     private static let individualPhones = 50
-    /// Versions are times in seconds since 1970. This one is in November 2025.
-    private static let firstVersion: Int64 = 1_763_600_000
     /// One in this many rounds before a step gets a new send.
     private static let roundsPerSend = 10
 
@@ -104,24 +102,27 @@ package final class ExpanderKillTest: KillTestScenario {
     private static func tokenNumber(ofStart phone: Int) -> Int { 2 * phone + 1 }
     private static func tokenNumber(ofUpdate phone: Int) -> Int { 2 * phone + 2 }
 
+    private enum Kind: CaseIterable { case start, updateOfAll, updateOfOnePhone }
+
     /// Sends a start of a new group, an update of the common group, or an update for one phone.
     private func writeExpansion() {
         let number = expectedTokens.count + 1
         let isBusy = expander.missingClosings() >= Self.openSendsMax * bed.layout.lanes
-        let version = Self.firstVersion + Int64(number)
+        let version = ExpanderTestBed.firstVersion + Int64(number)
         let send = "s\(number)"
         var expansion: Expansion
-        let kind = isBusy ? 2 : random.number(below: 3)
+        // While many sends are open, only updates for one phone are added.
+        let kind: Kind = isBusy ? .updateOfOnePhone : Kind.allCases[random.number(below: Kind.allCases.count)]
         switch kind {
-        case 0:
+        case .start:
             expansion = ExpanderTestBed.makeExpansion(
                 of: .start, group: "group-\(number)", send: send, version: version, generation: version)
             expectedTokens[send] = .startTokens
-        case 1:
+        case .updateOfAll:
             expansion = ExpanderTestBed.makeExpansion(
                 of: .update, group: "match", send: send, version: version)
             expectedTokens[send] = .updateTokens
-        default:
+        case .updateOfOnePhone:
             let phone = random.number(below: Self.individualPhones)
             expansion = ExpanderTestBed.makeExpansion(
                 of: .update, group: "match", send: send, version: version, recipient: "p\(phone)")
@@ -186,7 +187,7 @@ package final class ExpanderKillTest: KillTestScenario {
         return "\(missing) jobs are missing, \(duplicated) are duplicated, \(wrong) are wrong"
     }
 
-    /// Checks the repeated work. Each crash and each zombie leaves at most one uncommitted transaction
+    /// Checks the repeated work. Each killed process and each frozen one leaves at most one uncommitted transaction
     /// behind.
     private func checkRewrittenJobs() throws {
         var writtenJobs = 0

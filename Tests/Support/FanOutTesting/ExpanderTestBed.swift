@@ -15,6 +15,8 @@ internal import Topics
 /// reads the jobs and the progress that the expander writes.
 package final class ExpanderTestBed {
     package static let app = TestBed.app.id
+    /// The first version and generation of a test. Higher ones count from it.
+    package static let firstVersion: Int64 = 1_763_600_000
     /// A day in November 2025, in milliseconds since 1970. The registrations and sends are of this day.
     private static let startMilliseconds: Int64 = 1_763_600_000_000
     /// Many thousand years ahead, in seconds since 1970.

@@ -43,8 +43,8 @@ package final class PlannerDelayMeasurement {
     /// The content state of every send.
     private let contentState: RawJSON
     private var sendCount = 0
-    /// The sends that at least one lane has not received. `since` is the time at which the send was written, or the time
-    /// of the halt if that is later.
+    /// The sends that at least one lane has not received. `since` is the time at which the send was written, or the
+    /// time of the halt if that is later.
     private var openSends: [String: (since: Instant, receivedLanes: Int)] = [:]
     /// The longest time, since the halt, until the last lane could read a send.
     private var longestSeconds = 0.0
@@ -63,7 +63,7 @@ package final class PlannerDelayMeasurement {
     /// Returns the longest time, in seconds, for which a send waited after the halt.
     package func measureSeconds(with fault: PlannerFault) async throws -> Double {
         let healthyProcess = try startProcess(named: "steady", halt: nil)
-        // Alone it owns all partitions, and its first sends are planned.
+        // The healthy process is alone and owns all partitions, so its first sends are planned.
         try assignConsumer()
         try run(
             sending: { sendCount < Self.sendsBeforeVictim },
@@ -78,7 +78,7 @@ package final class PlannerDelayMeasurement {
         longestSeconds = 0
         for id in openSends.keys { openSends[id]?.since = haltedAt }
         var restartedProcess: StageProcess?
-        // It has the victim's name, so that it finds the data of the killed process.
+        // The restarted process has the victim's name, so that it finds the data of the killed process.
         if fault == .restarted { restartedProcess = try startProcess(named: "victim", halt: nil) }
         func hasSentEnough() -> Bool { Instant.now().seconds(since: haltedAt) > Self.sendingSeconds }
         try run(sending: { !hasSentEnough() }, until: { hasSentEnough() && openSends.isEmpty })

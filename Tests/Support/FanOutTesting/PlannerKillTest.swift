@@ -5,8 +5,9 @@ internal import Simulation
 internal import Topics
 
 /// A kill test with two processes of the planner while sends arrive. `KillTestRunner` kills them at every numbered step
-/// and at random moments. It also freezes them beyond their session, so that they wake as zombies, and stops them
-/// regularly. At the end their output must equal `PlannerModel`, which plans the same sends without Kafka.
+/// and at random moments. It also freezes them beyond their session, so that they wake as zombies, which have lost
+/// their partitions and do not know it, and stops them regularly. At the end their output must equal `PlannerModel`,
+/// which plans the same sends without Kafka.
 package final class PlannerKillTest: KillTestScenario {
     package struct Plan: KillTestPlan {
         package var sends = 2000

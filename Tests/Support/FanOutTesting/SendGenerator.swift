@@ -6,12 +6,14 @@ package import Sends
 internal import Simulation
 
 /// A generator of random sends and cancellations. A quiet group gets so few sends that none has to wait. A busy group
-/// gets sends faster than its versions may advance, so the planner holds some of them.
+/// gets more sends than one in a second, so its timestamps run ahead of the clock, and the planner holds some of them.
 package struct SendGenerator {
-    /// The number of sends to one quiet group. Even if all come in one second, its versions do not run too
-    /// far ahead of the clock.
+    /// The number of sends to one quiet group. Even if all come in one second, its timestamps do not run too far ahead
+    /// of the clock.
     private static let sendsPerQuietGroup = 5
     private static let busyGroupCount = 8
+    /// An end date in the year 2096, in seconds since 1970. No test lasts until then.
+    private static let farEndDate: Int64 = 4_000_000_000
 
     /// A record of `sends`.
     package struct GeneratedRequest: Sendable {
@@ -84,7 +86,7 @@ package struct SendGenerator {
         }
         var send = makeSend(event, id: "s\(sendCount)", group: group, audience: audience)
         send.owner = owner
-        if event == .start, random.number(below: 2) == 0 { send.endDate = 4_000_000_000 }
+        if event == .start, random.number(below: 2) == 0 { send.endDate = Self.farEndDate }
         send.fingerprint = "f\(sendCount)"
         send.isDryRun = random.number(below: 20) == 0
         return GeneratedRequest(request: .send(send))

@@ -14,8 +14,9 @@ package struct ScheduleCommandGenerator {
     private static let idCount = 4
     private static let idempotencyKeyCount = 50
 
-    /// The delays of most timers, and those of one in four, are shorter than this.
+    /// The delays of three timers in four are shorter than this.
     private static let shortDelayMillisecondsMax = 3000
+    /// The delays of one timer in four are shorter than this.
     private static let longDelayMillisecondsMax = 12_000
 
     private let replyPartitions: Int32

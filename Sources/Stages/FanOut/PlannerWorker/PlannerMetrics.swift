@@ -21,7 +21,7 @@ struct PlannerMetrics {
         clockDoubtSeconds = FanOutMetrics.clockDoubtSeconds(metrics, loop: "planner")
         heldSends = metrics.gauge(
             "flotilla_fan_out_held_sends",
-            help: "sends that wait so that their version is not ahead of the clock")
+            help: "sends that wait so that their timestamp is not too far ahead of the clock")
         supersededNotes = metrics.counter(
             "flotilla_fan_out_superseded_notes_total", help: "notes to senders about superseded sends")
         replies = metrics.counter(

@@ -9,6 +9,8 @@ internal import Store
 // `RecipientRows` says which event the expansion is for the recipient, and `ScopePhase` what that event does.
 
 extension Expander {
+    /// Decides whether a recipient gets an expansion, and keeps a raised timestamp in the recipient's row.
+    ///
     /// - Parameters:
     ///   - scoped: the recipient's entry, if the expansion names recipients.
     ///   - own: the recipient's row in the group, if there can be one.
@@ -27,8 +29,9 @@ extension Expander {
         case .openGeneration, .joinGeneration, .sendState, .endGeneration, .repeatEnd: break
         case .refuseUpdate: return .exclude(ExpansionExclusion.ended)
         case .nothing:
-            let isEnded =
-                event == .overtakenEnd || event == .overtakenStart && rows.hasEndedAlone(since: generation)
+            // The tally tells recipients that have ended from those that get a newer send.
+            let hasEndedAlone = event == .overtakenStart && rows.hasEndedAlone(since: generation)
+            let isEnded = event == .overtakenEnd || hasEndedAlone
             return isEnded ? .exclude(ExpansionExclusion.ended) : .drop
         case .restoreState, .dropRest, .sendNewestState, .sendNewestEnd, .leavePhone, .excludeFromStarts,
             .forgetTokens:

@@ -20,7 +20,8 @@ extension PlanBuilder {
         }
         if let user = users.first, users.count == 1 {
             let own = try currentRow(of: key.narrowed(to: .user(user)), in: table)
-            if hold(send, own, whole: row, of: .user(user), in: &table) { return }
+            let isHeld = holdIfNeeded(send, own, whole: row, of: .user(user), in: &table)
+            if isHeld { return }
             // The start carries the user's own newest state, which is newer than the group's.
             if send.content.event == .start, let state = own.ownState(within: row) {
                 send.content.replaceState(with: state)
@@ -68,8 +69,8 @@ extension PlanBuilder {
 
     /// Holds an update to one recipient if its timestamp would be ahead of the clock, or if the whole group
     /// holds an earlier send. Of several held sends only the newest goes. So a send with `conflate: false` is
-    /// not held.
-    private mutating func hold(
+    /// not held. Returns whether the send is held.
+    private mutating func holdIfNeeded(
         _ send: Send, _ own: GroupRow, whole: GroupRow, of recipient: Recipient,
         in table: inout some GroupTable
     ) -> Bool {

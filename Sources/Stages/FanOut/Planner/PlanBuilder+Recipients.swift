@@ -113,8 +113,8 @@ extension PlanBuilder {
         // hold ten thousand copies, and the lanes have the state anyway.
         let isAlone = send.audience.namesOne
         let shown = own.version > whole.version ? own : whole
-        own.replacedStates =
-            isAlone && send.content.event == .update ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
+        let replacesState = isAlone && send.content.event == .update
+        own.replacedStates = replacesState ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
         return advance(
             own, of: recipient, by: send, keepsState: isAlone, version: version, within: &whole, in: &table)
     }

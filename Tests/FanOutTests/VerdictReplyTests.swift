@@ -62,6 +62,16 @@ struct VerdictReplyTests {
         #expect(try planner.plan(named, at: 8, in: &rows).verdicts == [.newerState])
     }
 
+    @Test func `the version of an update to several users serves as the condition of the next one`() throws {
+        var rows = Rows()
+        _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+        let both = Audience.users(["ada", "ben"])
+        let first = try planner.plan(update("u1", to: both, ifVersion: version(at: 0)), at: 5, in: &rows)
+        #expect(first.reply?.verdict == .init(.planned, version: version(at: 5)))
+        let next = try planner.plan(update("u2", to: both, ifVersion: version(at: 5)), at: 6, in: &rows)
+        #expect(next.verdicts == [.planned])
+    }
+
     @Test func `a send that the group holds is a newer state`() throws {
         var rows = Rows()
         for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 0, in: &rows) }

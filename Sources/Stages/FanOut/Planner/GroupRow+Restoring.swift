@@ -31,6 +31,7 @@ extension GroupRow {
 
 extension [GroupRow.CancelledSend] {
     /// Whether the send that first had a state is among these.
-    func contains(originOf state: ScopeState) -> Bool { contains { state.originates(from: $0.send) }
+    func contains(originOf state: ScopeState) -> Bool {
+        contains { state.originates(from: $0.send) }
     }
 }

@@ -56,8 +56,11 @@ extension PlanBuilder {
                 send, to: targets, as: row, version: row.version, timestamp: row.timestamp)
             add(.expansion(expansion), for: .only(LaneSet([lane])))
         }
+        // `ifVersion` of the next send is compared with the version of each user. A start to several users carries the
+        // group's state. Another send to them carries its own, with a version that is newer than the group's.
+        let versionForSeveral = send.content.event == .start ? row.version : version
         report(
-            .planned, for: send, version: users.count == 1 ? first.scoped.version : row.version,
+            .planned, for: send, version: users.count == 1 ? first.scoped.version : versionForSeveral,
             generation: row.generation, lanes: lanes.count, findings: findings(ofPlanned: send, row),
             ended: ended)
     }
@@ -121,9 +124,8 @@ extension PlanBuilder {
         // hold ten thousand copies, and the lanes have the state anyway.
         let isAlone = send.audience.namesOne
         let shown = own.version > whole.version ? own : whole
-        own.replacedStates =
-            isAlone && send.content.event == .update
-            ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
+        let replacesState = isAlone && send.content.event == .update
+        own.replacedStates = replacesState ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
         return advance(
             own, of: recipient, by: send, keepsState: isAlone, version: version, within: &whole, in: &table)
     }

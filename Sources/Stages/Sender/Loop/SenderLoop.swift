@@ -115,8 +115,8 @@ final class SenderLoop: IterationHook {
     /// Ids of records that Kafka refused.
     var refusedRecords: [UInt64] = []
     var nextRefusedRetry = Instant(nanoseconds: 0)
-    /// Whether a record was stored since the start. Then the stamps of read records no longer matter for the
-    /// time.
+    /// Whether Kafka has stored a record of ours since the start. From then on its acknowledgements tell the cluster's
+    /// time. Before, the stamps of records that were read tell it.
     var hasStoredRecord = false
     /// Whether the log has a warning that this machine's clock is wrong.
     var isClockWrong = false
@@ -135,22 +135,23 @@ final class SenderLoop: IterationHook {
         let layout = layout
         topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name(of: $0.topic), $0) })
         let kafka = environment.cluster.settings
-        let (log, registry) = (context.log, context.metrics)
+        let (log, processMetrics) = (context.log, context.metrics)
         let groupOptions = settings.options(
             environment.membership(
                 of: SenderService.name, loop: number, in: Self.group, reading: JobTopic.subscription))
         consumer = try Consumer(
-            settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log, metrics: registry
+            settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log,
+            metrics: processMetrics
         )
         receipts = ReceiptsReader(
             try environment.cluster.makeReader(
-                of: layout.name(of: .receipts), outOfRange: .earliest, log: log, metrics: registry),
+                of: layout.name(of: .receipts), outOfRange: .earliest, log: log, metrics: processMetrics),
             log: log)
         superseded = SupersededReader(
             try environment.cluster.makeReader(
-                of: layout.name(of: .superseded), outOfRange: .earliest, log: log, metrics: registry))
+                of: layout.name(of: .superseded), outOfRange: .earliest, log: log, metrics: processMetrics))
         writer = try SenderWriter(layout, metrics: metrics) {
-            try Producer(settings: kafka, name: "sender-\(number)", log: log, metrics: registry)
+            try Producer(settings: kafka, name: "sender-\(number)", log: log, metrics: processMetrics)
         }
         client = APNsClient(provider: provider, on: loop, receiver: receiver)
         // Neither reference is weak, because a weak reference makes every other reference to the object

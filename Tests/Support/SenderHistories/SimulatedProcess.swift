@@ -64,8 +64,8 @@ final class SimulatedProcess {
     // Records and offsets.
     /// The records on their way to the cluster, in order.
     var pendingWrites: [(id: UInt64, write: RecordToWrite)] = []
-    /// The records that are stored and not acknowledged.
-    var storedWrites: [(id: UInt64, offset: Int64)] = []
+    /// The records that are stored and not acknowledged, with their offsets.
+    var storedWrites: [(id: UInt64, offset: Int64?)] = []
     /// The requested commits, in order.
     var commits: [PendingCommit] = []
     /// The last commit before lanes are released. The worker waits for its result.

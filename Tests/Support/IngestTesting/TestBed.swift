@@ -30,7 +30,8 @@ package final class TestBed: Sendable {
     }()
     package static let apps = [app.id: app, shortTokenApp.id: shortTokenApp]
 
-    /// The replicas of each partition on a cluster that has so many brokers, as an operator creates the topics.
+    /// The replicas of each partition, as operators choose them. On a cluster with fewer brokers the topics have one
+    /// replica.
     private static let replicationOfCluster = 3
 
     package init(brokers: [String], lanes: Int) throws {

@@ -42,7 +42,7 @@ extension SenderSimulation {
             let end = kafka.receiptsEndOffset(ofLane: start.lane)
             var offset = occurs(percent: 10) ? max(0, start.offset - 2) : start.offset
             for _ in 0..<1 + random.number(below: 40) where offset < end {
-                if process.receiptReads.accepts(lane: start.lane, at: offset) {
+                if process.receiptReads.take(lane: start.lane, at: offset) {
                     deliverReceipt(to: process, lane: start.lane, at: offset)
                 }
                 offset += 1

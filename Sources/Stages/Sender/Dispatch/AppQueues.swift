@@ -134,8 +134,9 @@ package final class AppQueues {
 
     /// Removes all lines that wait for the suspect connections, and returns them. The caller puts back those that stay.
     func takeAllSuspectLines() -> FIFOQueue<QueuedLine> {
-        defer { suspects = FIFOQueue() }
-        return suspects
+        let lines = suspects
+        suspects = FIFOQueue()
+        return lines
     }
 
     // MARK: Connections

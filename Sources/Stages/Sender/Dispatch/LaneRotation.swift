@@ -42,7 +42,8 @@ struct LaneRotation {
         }
         sheets[lane, default: FIFOQueue()].append(sheet)
         count += 1
-        if passes.isContinued(by: sheet, seed: seed) { sheets[lane]?.moveLastBeforeYieldingSheets() }
+        let continuesPass = passes.continuePass(with: sheet, seed: seed)
+        if continuesPass { sheets[lane]?.moveLastBeforeYieldingSheets() }
     }
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.

@@ -152,10 +152,11 @@ final class Lane {
     /// Holds a sheet until `takeSheetsHeldForEarlierOwner`.
     func holdForEarlierOwner(_ sheet: Sheet) { sheetsHeldForEarlierOwner.append(sheet) }
 
-    /// Returns the sheets that were held for the earlier owner.
+    /// Removes the sheets that were held for the earlier owner, and returns them.
     func takeSheetsHeldForEarlierOwner() -> [Sheet] {
-        defer { sheetsHeldForEarlierOwner = [] }
-        return sheetsHeldForEarlierOwner
+        let sheets = sheetsHeldForEarlierOwner
+        sheetsHeldForEarlierOwner = []
+        return sheets
     }
 
     /// Whether lines of a sheet may leave: the lane may push, and the sheet lies within the window and does not wait for

@@ -243,7 +243,8 @@ struct LaneOwnership {
     mutating func pauseAndResumeReading(
         memory: inout SheetMemory, at now: Instant, into actions: inout DeliveryActions
     ) {
-        guard pausing.mustCheck(&memory, at: now) else { return }
+        let isCheckNeeded = pausing.beginCheckIfNeeded(&memory, at: now)
+        guard isCheckNeeded else { return }
         for lane in inOrder { pausing.pauseOrResume(lane, memory: memory, at: now, into: &actions) }
     }
 

@@ -57,7 +57,8 @@ final class ReceiptsReader {
         for index in 0..<batch.count {
             let record = batch[index]
             let lane = record.partition
-            guard reading.accepts(lane: lane, at: record.offset) else { continue }
+            let isWanted = reading.take(lane: lane, at: record.offset)
+            guard isWanted else { continue }
             // A malformed record is skipped. Only senders write this topic.
             if let bytes = [UInt8](copying: record.value) {
                 if let receipt = try? Receipt.decode(bytes, with: reader) { passReceipt(receipt, lane) }

@@ -141,8 +141,7 @@ final class SenderLoop: IterationHook {
                 of: SenderService.name, loop: number, in: Self.group, reading: JobTopic.subscription))
         consumer = try Consumer(
             settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log,
-            metrics: processMetrics
-        )
+            metrics: processMetrics)
         receipts = ReceiptsReader(
             try environment.cluster.makeReader(
                 of: layout.name(of: .receipts), outOfRange: .earliest, log: log, metrics: processMetrics),
@@ -247,8 +246,7 @@ final class SenderLoop: IterationHook {
         try carryOut()
     }
 
-    /// The time until which the group assigns our partitions to no other process; a time in the past if the assignment
-    /// is uncertain.
+    /// The time until which the group assigns our partitions to no other process; 0 if the assignment is uncertain.
     private var leaseEnd: Instant {
         guard consumer.isAssignmentCertain(at: loop.now) else { return Instant(nanoseconds: 0) }
         return consumer.lastPolledAt.advanced(

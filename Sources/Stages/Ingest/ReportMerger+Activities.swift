@@ -38,8 +38,8 @@ extension ReportMerger {
         context.noteEffect(context.installation.activities[index].state.merge(state, at: context.time))
     }
 
-    /// Merges a report that is older than the erasure of its installation. Only the end of an activity still counts. All
-    /// other facts of the report are erased, so they are not stored again.
+    /// Merges a report that is older than the erasure of its installation. Only the end of an activity still counts.
+    /// All other facts of the report are erased, so they are not stored again.
     func mergeReportOlderThanErasure(from report: Report, into context: inout MergeContext) {
         guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
             return
@@ -49,7 +49,8 @@ extension ReportMerger {
         mergeEnd(state, ofActivityAt: index, into: &context)
     }
 
-    /// Merges a final state. The earliest dismissal and the earliest end count, and later reports of them are repetitions.
+    /// Merges a final state. The earliest dismissal and the earliest end count, and later reports of them are
+    /// repetitions.
     private func mergeEnd(
         _ state: Report.ActivityState, ofActivityAt index: Int, into context: inout MergeContext
     ) {

@@ -31,8 +31,8 @@ extension ReportMerger {
         {
             context.markChanged()
         }
-        // The installation claims a token that is new for it or usable again. It repeats its claim now and then, because
-        // claims may arrive in another order than the reports (`TokenOwner`).
+        // The installation claims a token that is new for it or usable again. It repeats its claim now and then,
+        // because claims may arrive in another order than the reports (`TokenOwner`).
         let mustClaim =
             oldToken?.hash != token.hash || !wasUsable
             || WriteInterval.isBoundaryCrossed(
@@ -96,7 +96,8 @@ extension ReportMerger {
             if isSameToken { token.isUnproven = old.isUnproven }
             let oldStaysValid = time == old.at && (isSameToken || !token.outranks(old))
             if oldStaysValid { return nil }
-            // The sealed text of a refused, expired or taken-over token was removed. Then the token is sealed anew below.
+            // The sealed text of a refused, expired or taken-over token was removed. Then the token is sealed anew
+            // below.
             if isSameToken, let stored = old.sealed {
                 token.sealed = stored
                 let isDue = context.noteEffect(.repeated, since: old.at, interval: milliseconds)

@@ -147,8 +147,8 @@ package final class ReportMerger {
 
     // MARK: Erasure
 
-    /// Erases users from an installation. Returns nil if nothing changes. An installation that is empty then stays until
-    /// its next sweep.
+    /// Erases users from an installation. Returns nil if nothing changes. An installation that is empty then stays
+    /// until its next sweep.
     ///
     /// - Parameter now: milliseconds since 1970.
     package func erase(_ erasures: ErasedUsers, from installation: Installation, now: Int64)

@@ -1,16 +1,16 @@
 package import Identifiers
 package import InstallationRecords
 
-/// The decision which installation owns a start token that several installations have reported. The installation with the
-/// newest report owns it. The others lose it, so that a phone starts each activity once.
+/// The decision which installation owns a start token that several installations have reported. The installation with
+/// the newest report owns it. The others lose it, so that a phone starts each activity once.
 ///
-/// The installations of a phone can be in different partitions, for example after the app lost its installation id, and no
-/// partition knows the tokens of all. So each token has a partition of its own. An installation that reports a new
-/// token claims it there (`TokenClaims`). That partition keeps the owner as a row of `installations` (`TokenOwnerRow`), and
-/// tells the loser with a report of the kind `tokenTakenOver`. All of these records can be repeated.
+/// The installations of a phone can be in different partitions, for example after the app lost its installation id, and
+/// no partition knows the tokens of all. So each token has a partition of its own. An installation that reports a new
+/// token claims it there (`TokenClaims`). That partition keeps the owner as a row of `installations` (`TokenOwnerRow`),
+/// and tells the loser with a report of the kind `tokenTakenOver`. All of these records can be repeated.
 ///
-/// An installation that is told about an older report than its own claims the token again. So the newest report wins in any
-/// order of these records.
+/// An installation that is told about an older report than its own claims the token again. So the newest report wins in
+/// any order of these records.
 ///
 /// Within a lane of the registry, `TokenConflicts` decides at once. This decision also covers users in different lanes,
 /// after two more records.
@@ -43,8 +43,8 @@ package enum TokenOwner {
             return report
         }
 
-        /// The arrival of that report, in milliseconds since 1970: that of the winner's report, so that the winner's time is
-        /// not clamped.
+        /// The arrival of that report, in milliseconds since 1970: that of the winner's report, so that the winner's
+        /// time is not clamped.
         package var receivedAt: Int64 { winnerTime.received }
     }
 
@@ -74,7 +74,7 @@ package enum TokenOwner {
 package struct TokenClaim: Sendable, Hashable {
     package let tokenHash: String
     package let environment: Environment
-    /// The time of the report of the token. With another one, the phone's time could be clamped, and two installations could
-    /// claim the token from each other without an end.
+    /// The time of the report of the token. With another one, the phone's time could be clamped, and two installations
+    /// could claim the token from each other without an end.
     package let at: ReportTime
 }

@@ -9,8 +9,8 @@ internal import Telemetry
 package import TokenSealing
 package import Topics
 
-/// The topics of one Flotilla installation for one test, under a unique prefix. On a cluster that outlives the test they are
-/// deleted together with this object.
+/// The topics of one Flotilla installation for one test, under a unique prefix. On a cluster that outlives the test
+/// they are deleted together with this object.
 package final class TestBed: Sendable {
     package let settings: KafkaSettings
     package let layout: TopicLayout

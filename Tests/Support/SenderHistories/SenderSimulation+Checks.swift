@@ -107,8 +107,8 @@ extension SenderSimulation {
         }
     }
 
-    /// Checks that a process ends no job without a push while its lanes may belong to another process, which may push the
-    /// job. Such receipts would have no limit, and those about pushes have the limit of the permits.
+    /// Checks that a process ends no job without a push while its lanes may belong to another process, which may push
+    /// the job. Such receipts would have no limit, and those about pushes have the limit of the permits.
     func checkLease(of writes: [RecordToWrite], by process: SimulatedProcess) {
         guard now >= process.leaseEnd else { return }
         for write in writes {

@@ -59,8 +59,8 @@ extension SenderSimulation {
         }
     }
 
-    /// Lets the group decide about requested commits, and tells the plan about decided ones. Either may wait, except that
-    /// a process waits for the result of its last commit before it gives its lanes back (`lastCommit`).
+    /// Lets the group decide about requested commits, and tells the plan about decided ones. Either may wait, except
+    /// that a process waits for the result of its last commit before it gives its lanes back (`lastCommit`).
     func commitOffsets(of process: SimulatedProcess) {
         for index in process.commits.indices where process.commits[index].isAccepted == nil {
             let mustDecideNow = process.lastCommit != nil

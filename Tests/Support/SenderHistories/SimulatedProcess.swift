@@ -94,8 +94,8 @@ final class SimulatedProcess {
     /// The end of a stall of the event loop, or nil while it runs. The library's threads go on, so the group keeps the
     /// process.
     var stalledUntil: Instant?
-    /// Whether the process cannot know that the lanes are still its own, because it was stopped for long. An assignment,
-    /// a loss, or a commit that was requested and accepted after the stop ends the doubt.
+    /// Whether the process cannot know that the lanes are still its own, because it was stopped for long. An
+    /// assignment, a loss, or a commit that was requested and accepted after the stop ends the doubt.
     var doubtsItsLanes = false
     /// Whether the group took its lanes while it was stopped. A poll tells the process.
     var hasLostLanes = false

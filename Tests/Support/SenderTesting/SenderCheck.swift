@@ -297,9 +297,9 @@ package struct SenderCheck: Sendable {
         }
     }
 
-    /// Returns whether a job with two final receipts may have had a permit of the frozen process. A superseded job needs
-    /// none, because one check drops a whole sheet. If the process dropped it just before the freeze, the receipt may be
-    /// stored after it, and the next owner may have pushed the job.
+    /// Returns whether a job with two final receipts may have had a permit of the frozen process. A superseded job
+    /// needs none, because one check drops a whole sheet. If the process dropped it just before the freeze, the receipt
+    /// may be stored after it, and the next owner may have pushed the job.
     private func mayHavePermitOfZombie(_ history: JobHistory) -> Bool {
         guard let first = history.finalReceipts.min(by: { $0.at < $1.at }),
             history.finalReceipts.contains(where: { $0.outcome != .superseded })

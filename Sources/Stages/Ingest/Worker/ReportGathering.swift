@@ -1,6 +1,6 @@
-/// The pause between transactions under load, in which more reports gather. A transaction writes to every partition of three
-/// topics, and each of them is synced twice. Without the pause, transactions of reports that follow one another keep the
-/// disks of the cluster busy, and each transaction of a send waits behind them.
+/// The pause between transactions under load, in which more reports gather. A transaction writes to every partition of
+/// three topics, and each of them is synced twice. Without the pause, transactions of reports that follow one another
+/// keep the disks of the cluster busy, and each transaction of a send waits behind them.
 enum ReportGathering {
     /// The least reports of a transaction that counts as load.
     static let recordsMin = 64

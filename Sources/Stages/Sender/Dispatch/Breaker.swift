@@ -13,8 +13,8 @@ struct Breaker: Sendable {
     static let refusedRecipientsMin = 20
     /// The breaker opens from this number of answers that blame the app's settings.
     static let misconfiguredAnswersMin = 3
-    /// The least share that opens the breaker: of refusals among refusals and good answers, or of answers that blame the
-    /// settings among these and good answers. The two kinds of wrong answers are not added up.
+    /// The least share that opens the breaker: of refusals among refusals and good answers, or of answers that blame
+    /// the settings among these and good answers. The two kinds of wrong answers are not added up.
     static let wrongShareMin = 0.5
     /// Pause between two probes.
     static let probePauseMilliseconds = 5_000

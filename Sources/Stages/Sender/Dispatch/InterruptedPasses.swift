@@ -59,8 +59,8 @@ struct InterruptedPasses {
         points[pass] = InterruptionPoint(subject: sheet.subjects[line])
     }
 
-    /// Lets a newly queued sheet continue an interrupted pass of its group and lane, if there is one. Returns whether the
-    /// sheet continues it. Such a sheet goes before earlier sheets of its update.
+    /// Lets a newly queued sheet continue an interrupted pass of its group and lane, if there is one. Returns whether
+    /// the sheet continues it. Such a sheet goes before earlier sheets of its update.
     ///
     /// The first sheet with the phone of the point continues from that phone. All later sheets of its update follow it.
     mutating func continuePass(with sheet: Sheet, seed: UInt64) -> Bool {

@@ -32,8 +32,8 @@ enum LineDecision: Sendable {
     /// The app has no connections, for example because it has no provider key. The waiting lines of the sheet move to a
     /// tier.
     case moveSheet(LaterTier, reason: String)
-    /// The app's breaker is open. The sheet waits in a tier, which is chosen when the decision is carried out: one sheet
-    /// of each lane comes back early as the scout.
+    /// The app's breaker is open. The sheet waits in a tier, which is chosen when the decision is carried out: one
+    /// sheet of each lane comes back early as the scout.
     case pauseSheet(reason: String?)
 }
 

@@ -62,8 +62,8 @@ struct EarlierOwnerSheets {
 
     /// Notes a sheet that we wrote to the tier when no earlier owner could write there any more.
     ///
-    /// - Parameter withoutOffsetWhenOrdered: `ownSheetsWithoutOffset` when the write was ordered. If it has risen since,
-    ///   a sheet of ours with an unknown offset may lie before this one.
+    /// - Parameter withoutOffsetWhenOrdered: `ownSheetsWithoutOffset` when the write was ordered. If it has risen
+    ///   since, a sheet of ours with an unknown offset may lie before this one.
     mutating func noteOwnSheet(at offset: Int64, withoutOffsetWhenOrdered: Int) {
         if withoutOffsetWhenOrdered == ownSheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
     }

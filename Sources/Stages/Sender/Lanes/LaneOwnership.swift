@@ -205,8 +205,8 @@ struct LaneOwnership {
     // MARK: Ends of partitions
 
     // The end of a partition shows that all sheets of earlier owners were read. Once these are finished, the next owner
-    // no longer needs the receipts about them (`EarlierOwnerSheets`). An end counts only when no earlier owner can write
-    // any more.
+    // no longer needs the receipts about them (`EarlierOwnerSheets`). An end counts only when no earlier owner can
+    // write any more.
 
     /// Handles the end of a topic's partition: all records below the offset were read.
     func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {

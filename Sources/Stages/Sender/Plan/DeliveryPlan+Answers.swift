@@ -137,8 +137,8 @@ extension DeliveryPlan {
 }
 
 extension PushEnd {
-    /// Whether APNs received the push, or may have. Such a push counts as a try, unless the decision says that the app's
-    /// settings were at fault (`countsAsTry`).
+    /// Whether APNs received the push, or may have. Such a push counts as a try, unless the decision says that the
+    /// app's settings were at fault (`countsAsTry`).
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .answered, .unknown: true

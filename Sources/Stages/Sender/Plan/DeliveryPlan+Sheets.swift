@@ -99,8 +99,8 @@ extension DeliveryPlan {
         for sheet in groupSheets { dropIfStale(sheet) }
     }
 
-    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The next pass begins there,
-    /// because otherwise the phones at the end would never be reached if updates come faster than a pass takes.
+    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The next pass begins
+    /// there, because otherwise the phones at the end would never be reached if updates come faster than a pass takes.
     private func interruptPasses(of groupSheets: [Sheet]) {
         var interrupted = groupSheets.filter { sheet in
             let isUnderWay = sheet.isQueued && !sheet.isOver

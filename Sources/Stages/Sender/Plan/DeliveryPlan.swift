@@ -212,7 +212,8 @@ extension DeliveryPlan {
 
     // MARK: For metrics and readiness
 
-    /// Number of taken permits: of pushes without a stored outcome, and of starts that wait for their intent or to leave.
+    /// Number of taken permits: of pushes without a stored outcome, and of starts that wait for their intent or to
+    /// leave.
     package var takenPermitCount: Int { claims.permits.taken }
     /// Memory of the sheets in hand.
     package var byteCountInHand: Int { sheets.memory.byteCount }

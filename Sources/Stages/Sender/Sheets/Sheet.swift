@@ -214,8 +214,8 @@ extension Sheet {
     }
 
     /// Moves an ordinary line (`LineState.isOrdinary`) of a plain sheet whose first push leaves. It does the same as
-    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent, holds its
-    /// subject, and takes its permit.
+    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent, holds
+    /// its subject, and takes its permit.
     func pushOrdinary(_ line: Int) {
         states[line].stage = .pushing(.inFlight)
         states[line].reservation = .permit

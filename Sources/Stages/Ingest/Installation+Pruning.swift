@@ -170,7 +170,7 @@ extension Installation {
         for start in startTokens where start.token?.sealed != nil && !start.isUnregistered {
             return nil
         }
-        // Every report of a phone carries its environment.
+        // Every report of a phone carries its environment. Without it, only refusals of its tokens have arrived.
         return (environment?.at.received ?? refusedTokens.map(\.at).max() ?? 0) + milliseconds
     }
 

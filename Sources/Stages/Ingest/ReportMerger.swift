@@ -88,8 +88,8 @@ package final class ReportMerger {
     /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         switch report.kind {
-        // These two come from the sender, which names the token by its hash. So they have their own rules about
-        // erasures.
+        // The sender and ingest itself make these reports, and name the token by its hash. So these reports have their
+        // own rules about erasures.
         case .deadToken: try mergeTokenRefusal(from: report, into: &context)
         case .provenToken: try mergeTokenProof(from: report, into: &context)
         case .tokenTakenOver: try mergeTakenOverToken(from: report, into: &context)

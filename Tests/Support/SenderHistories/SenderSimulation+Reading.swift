@@ -99,7 +99,7 @@ extension SenderSimulation {
                 process.plan.arrived(
                     record, from: partition.topic, lane: partition.lane, offset: position, at: time)
             }
-            // Sometimes the client goes back.
+            // Sometimes the consumer goes back and reads a record again.
             if occurs(percent: 2) { process.positions[partition.index] = max(0, position - 1) }
             performActions(of: process)
         }

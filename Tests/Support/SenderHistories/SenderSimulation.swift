@@ -103,10 +103,13 @@ final class SenderSimulation {
     func reportViolation(_ text: String) {
         if violations.count < Self.violationsMax { violations.append(text) }
     }
+
     /// Returns true with a probability.
     func occurs(percent: Int) -> Bool { random.number(below: 100) < percent }
+
     /// Returns true with a probability. In calm it is always true, so that pending work happens at once.
     func occursOrIsCalm(percent: Int) -> Bool { isCalm || occurs(percent: percent) }
+
     var time: CurrentTime { CurrentTime(now: now, unixMilliseconds: unixMilliseconds) }
 
     func addProcess() {

@@ -323,9 +323,8 @@ package struct SenderCheck: Sendable {
             duplicates += zip(history.pushes, history.pushes.dropFirst()).map { (first: $0, second: $1) }
         }
         if duplicateStarts > 0 { recordFault("\(duplicateStarts) starts were pushed twice") }
-        duplicatesAfterLateAnswer = duplicates.count
+        duplicatesAfterLateAnswer = duplicates.count { first, _ in first.isAnsweredLate }
         duplicates.removeAll { first, _ in first.isAnsweredLate }
-        duplicatesAfterLateAnswer -= duplicates.count
         duplicates.sort { $0.second.receivedAt < $1.second.receivedAt }
         for death in processFaults.filter(\.isDeath).sorted(by: { $0.from < $1.from }) {
             // If APNs dies, both senders do not know the outcomes of their pushes.

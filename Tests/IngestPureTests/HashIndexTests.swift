@@ -4,9 +4,9 @@ import Testing
 
 @testable import Ingest
 
-/// The index from the hashes of keys to the numbers of their rows, for one batch.
+/// Tests of `HashIndex`, which finds the numbers of elements by the hashes of their keys.
 @Suite struct HashIndexTests {
-    @Test func `numbers are numbers by hash even if hashes collide`() {
+    @Test func `a hash finds the numbers of all elements with this hash, and no others`() {
         var random = SeededGenerator(seed: 1)
         var index = HashIndex()
         for _ in 0..<3 {

@@ -73,8 +73,9 @@ extension DeliveryPlan {
         return true
     }
 
-    /// Ends a line without an outcome of ours, because an earlier owner or a duplicate has done its job. What it holds
-    /// is freed at once. `LineClaims.finish` frees what lines with outcomes hold, when their record is stored.
+    /// Ends a line without an outcome of ours, because an earlier owner or a duplicate has done its job. Its permit and
+    /// its subject are freed at once. For lines with outcomes, `LineClaims.finish` does that when their record is
+    /// stored.
     mutating func skip(_ sheet: Sheet, line: Int) {
         guard markDecided(sheet, line: line) else { return }
         claims.giveBackPermit(sheet, line: line)

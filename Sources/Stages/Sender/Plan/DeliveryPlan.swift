@@ -101,8 +101,9 @@ package struct DeliveryPlan {
     /// Sets the end of the lease: until then no other process can own these lanes. A time in the past stops pushes.
     package mutating func leased(until end: Instant) { lanes.lease.set(until: end) }
 
-    /// Handles a suspension of the process so long that the lanes may belong to another process. The lease ends, so
-    /// that no push leaves. Offsets are committed, new or not, to see whether the group still accepts them.
+    /// Handles a suspension of the process that was so long that the lanes may belong to another process. The lease
+    /// ends, so that no push leaves. Offsets are committed even if they are not new, to see whether the group still
+    /// accepts them.
     package mutating func suspended() { lanes.lease.suspend() }
 
     /// Handles lanes that the group assigned. Their receipts are read first (`actions.receiptReads`), and their jobs

@@ -74,7 +74,7 @@ package final class Sheet {
 
     // MARK: Progress in the plan
 
-    /// Its index in `SheetsInHand`; -1 after it has left the hand.
+    /// Its index in `SheetsInHand`; -1 while it is not in hand.
     package internal(set) var slot = -1
     /// Its index in `GroupSheets`, which alone changes it; -1 if it is not in the list.
     var indexInGroup = -1

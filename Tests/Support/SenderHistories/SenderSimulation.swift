@@ -45,7 +45,7 @@ final class SenderSimulation {
     var unixMilliseconds: Int64 = 1_763_600_000_000
     /// Records that left a process before it was killed, with their time of arrival.
     var recordsInTransit: [(due: Instant, write: RecordToWrite)] = []
-    /// Whether the group is taking all lanes away, to assign them anew.
+    /// Whether the group is taking all lanes away, to assign them again.
     var isRebalancing = false
     private var processCount = 0
     let reader = JSONReader()

@@ -211,7 +211,8 @@ final class SenderLoop: IterationHook {
         // wait for a time.
         let pollsAll = time.now >= nextPoll
         if pollsAll { nextPoll = time.now.advanced(byMilliseconds: Self.pollMilliseconds) }
-        if wakeups.superseded.take() || pollsAll {
+        let isSupersededRaised = wakeups.superseded.take()
+        if isSupersededRaised || pollsAll {
             let hasMore = try superseded.poll { record in
                 switch record {
                 case .versions(let versions): plan.superseded(versions, at: time)
@@ -222,16 +223,19 @@ final class SenderLoop: IterationHook {
             if hasMore { wakeups.superseded.raise() }
             if superseded.isComplete { plan.supersededIsRead() }
         }
-        if wakeups.jobs.take() || pollsAll { try pollJobs() }
+        let areJobsRaised = wakeups.jobs.take()
+        if areJobsRaised || pollsAll { try pollJobs() }
         seek()
-        if wakeups.receipts.take() || pollsAll {
+        let areReceiptsRaised = wakeups.receipts.take()
+        if areReceiptsRaised || pollsAll {
             let hasMore = try receipts.poll(
                 receipt: { plan.receiptWasRead($0, lane: $1) },
                 marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
                 end: { plan.receiptReadEnded(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
-        if wakeups.deliveries.take() || pollsAll { try reportDeliveries() }
+        let areDeliveriesRaised = wakeups.deliveries.take()
+        if areDeliveriesRaised || pollsAll { try reportDeliveries() }
         try runStep()
         if time.now >= nextReport {
             nextReport = time.now.advanced(byMilliseconds: Self.reportMilliseconds)
@@ -259,7 +263,10 @@ final class SenderLoop: IterationHook {
     /// Sets the timer for the next step.
     func setTimer() {
         var next = nextPoll
-        if let due = plan.nextStep() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
+        if let due = plan.nextStep() {
+            let inOneMillisecond = loop.now.advanced(byMilliseconds: 1)
+            next = min(next, max(due, inOneMillisecond))
+        }
         timer?.schedule(at: next)
     }
 

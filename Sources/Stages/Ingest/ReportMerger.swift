@@ -136,7 +136,8 @@ package final class ReportMerger {
         if context.hasMoved, let old {
             context.installation.move(from: old, at: context.time.received, now: now)
         }
-        if context.installation.prune(at: now, for: app) { context.affectedRows.insertAll() }
+        let hasPruned = context.installation.prune(at: now, for: app)
+        if hasPruned { context.affectedRows.insertAll() }
         let changes = RegistryChange.between(
             old, and: context.installation, affectedRows: context.affectedRows, merger: self)
         if context.effect == .changed { appendClosedEvents(from: old, to: &context) }

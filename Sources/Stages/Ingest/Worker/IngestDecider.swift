@@ -105,7 +105,10 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Readiness
 
-    var isReady: Bool { mergers.isReady && (!clockWait.isWaiting || stage.time.now() >= clockWait.nextCheck) }
+    var isReady: Bool {
+        let waitsForClock = clockWait.isWaiting && stage.time.now() < clockWait.nextCheck
+        return mergers.isReady && !waitsForClock
+    }
 
     var readinessProblems: [String] {
         (clockProblem.map { [$0] } ?? [])

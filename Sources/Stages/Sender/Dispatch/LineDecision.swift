@@ -102,7 +102,7 @@ extension DeliveryPlan {
             return isSuspect ? .waitForSuspectConnections : .stuck
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
-            // Each waiting start has ordered its intent before, so it takes the capacity before this one.
+            // The waiting starts ordered their intents earlier, so they take capacity before this start does.
             let capacityLeft = capacity - app.waitingStarts(isSuspect: isSuspect)
             guard capacityLeft > 0 else { return isSuspect ? .waitForSuspectConnections : .stuck }
             return .storeIntent(startsMax: capacityLeft, isSuspect: isSuspect, isProbe: isProbe)

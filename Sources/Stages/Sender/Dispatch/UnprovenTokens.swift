@@ -5,8 +5,8 @@ internal import Lifecycle
 ///
 /// Usually they use the usual connections. After a first start to millions of new phones all tokens are unproven, and
 /// the single suspect connection would be a bottleneck. But anyone with a report key can invent tokens, and APNs slows
-/// down connections with many refusals. So if APNs refuses most of them, the suspect connections are preferred. If
-/// these are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again,
+/// down connections with many refusals. So if APNs refuses most unproven tokens, the suspect connections are preferred.
+/// If these are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again,
 /// the preference ends at once.
 struct UnprovenTokens: Sendable {
     /// Unproven tokens become suspect from this number of refusals in the window.

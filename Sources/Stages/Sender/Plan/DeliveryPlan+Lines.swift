@@ -68,7 +68,7 @@ extension DeliveryPlan {
         }
         endProbe(sheet, line: line, as: .tryAgainAtOnce)
         // A sheet whose lines are all decided stays in the queue of its app. The queue removes such sheets only now and
-        // then, because a removal searches all of it.
+        // then, because a removal searches the whole queue.
         if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.sheets.noteSheetIsOver() }
         return true
     }

@@ -74,7 +74,7 @@ package struct DeliveryPlan {
     /// 6. Outcomes are written, also those of this step.
     /// 7. Offsets are committed, after the outcomes below them.
     /// 8. Partitions are paused and resumed by the memory that is used now.
-    /// 9. Lanes are given back, if nothing of them is left.
+    /// 9. Lanes that the group asked for are given back when they are drained, or at the deadline.
     ///
     /// - Parameter availability: tells how many pushes of a sheet's app the connections take now.
     package mutating func step(at time: CurrentTime, availability: AvailabilityCheck) {

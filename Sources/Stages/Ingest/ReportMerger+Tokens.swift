@@ -25,7 +25,7 @@ extension ReportMerger {
         let wasUsable = context.installation.isUsable(before)
         context.installation.startTokens[index].token = token
         let after = context.installation.startTokens[index]
-        // The same token with a newer time can now count as not refused, or its type as registered again. The latter
+        // With a newer time, the same token can count as not refused, and its type as registered again. A registration
         // counts even if the token cannot be used, because a token for all types starts this type again.
         if wasUsable != context.installation.isUsable(after) || before.isUnregistered != after.isUnregistered
         {

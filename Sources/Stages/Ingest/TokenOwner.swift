@@ -25,8 +25,8 @@ package enum TokenOwner {
     package struct Decision: Sendable {
         /// The new row, or nil if the row stays as it is.
         package var row: TokenOwnerRow?
-        /// The installation that has lost the token, with the time at which the other one reported it. Nil if no other
-        /// installation has it.
+        /// The installation that has lost the token, with the time of the winner's report. Nil if no other installation
+        /// has reported the token.
         package var loss: Loss?
     }
 

@@ -12,7 +12,7 @@ import Testing
         for _ in 0..<3 {
             var hashes: [UInt32] = []
             for _ in 0..<5000 {
-                // A seventh of them share three hashes. The others are multiples of 16.
+                // A seventh of the elements share three hashes. The other hashes are multiples of 16.
                 let isShared = random.number(below: 7) == 0
                 let hash =
                     isShared ? UInt32(random.number(below: 3)) : UInt32(random.number(below: 1 << 20)) << 4

@@ -108,7 +108,7 @@ extension SenderSimulation {
     }
 
     /// Checks that a process ends no job without a push while its lanes may belong to another process, which may push
-    /// the job. Such receipts would have no limit, and those about pushes have the limit of the permits.
+    /// the job. The number of such receipts would have no limit, while permits limit the receipts about pushes.
     func checkLease(of writes: [RecordToWrite], by process: SimulatedProcess) {
         guard now >= process.leaseEnd else { return }
         for write in writes {

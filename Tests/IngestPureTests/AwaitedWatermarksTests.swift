@@ -4,8 +4,8 @@ import Testing
 
 @testable import Kafka
 
-/// Tests of `AwaitedWatermarks`: the queries for the watermarks of partitions that a loop waits for. No Kafka client is involved.
-/// The test submits the queries and gives the answers by their numbers.
+/// Tests of `AwaitedWatermarks`: the queries for the watermarks of partitions that a loop waits for. No Kafka client is
+/// involved. The test submits the queries and gives the answers by their numbers.
 @Suite struct AwaitedWatermarksTests {
     private let one = TopicPartition("reports", 1)
     private let two = TopicPartition("reports", 2)

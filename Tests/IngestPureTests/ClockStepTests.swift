@@ -42,7 +42,9 @@ private struct Clocks {
 /// early, and a corrected one must be believed again. `Clocks` has the true time, by which the results are judged.
 @Suite struct ClockStepTests {
     @Test(arguments: [8, 49, -8] as [Int64])
-    func `a broker whose clock steps for five seconds changes no time that is decided by`(hours: Int64) {
+    func `a broker whose clock steps for five seconds changes none of the times that decisions use`(
+        hours: Int64
+    ) {
         var clocks = Clocks()
         clocks.pass(120_000)
         clocks.brokerLead = hours * Clocks.hour
@@ -171,7 +173,7 @@ private struct Clocks {
         #expect(clocks.decisionTime == clocks.trueTime)
     }
 
-    @Test func `with short steps of either clock, nothing is ever past that is not`() {
+    @Test func `with short steps of either clock, no future time ever counts as past`() {
         for seed in 0..<200 {
             var random = SeededGenerator(seed: seed)
             var clocks = Clocks()

@@ -7,7 +7,8 @@ import TokenSealing
 
 @testable import Ingest
 
-/// Returns the problems after reports of one phone, which arrive one after the other. Each is the row and the code.
+/// Returns the problems after reports of one phone, which arrive one after the other. A problem is written as its row
+/// and its code. Before the code of a problem of the whole phone there is only a space.
 private func problems(after reports: Report...) -> [String] {
     let run = IngestRun()
     for (index, report) in reports.enumerated() { run.merge(report, at: 1_000_000 + Int64(index)) }

@@ -111,7 +111,9 @@ import Testing
         #expect(key != Installation(app: "shop", subject: .user("anna")).key)
     }
 
-    @Test func `an erasure older than a late login brings the tokens back`() {
+    @Test
+    func `an erasure that arrives after an older login undoes it, and the installation has its tokens again`()
+    {
         phone.startToken("aa", at: 20)
         phone.send(.heartbeat, at: 30, happened: 5) { $0.user = "anna" }
         phone.send(.erase, at: 10)

@@ -4,15 +4,15 @@ import Testing
 
 @testable import Ingest
 
-/// The index from the hashes of keys to the numbers of their rows, for one batch.
+/// Tests of `HashIndex`, which finds the numbers of elements by the hashes of their keys.
 @Suite struct HashIndexTests {
-    @Test func `numbers are numbers by hash even if hashes collide`() {
+    @Test func `a hash finds the numbers of all elements with this hash, and no others`() {
         var random = SeededGenerator(seed: 1)
         var index = HashIndex()
         for _ in 0..<3 {
             var hashes: [UInt32] = []
             for _ in 0..<5000 {
-                // A seventh of them share three hashes. The others are multiples of 16.
+                // A seventh of the elements share three hashes. The other hashes are multiples of 16.
                 let isShared = random.number(below: 7) == 0
                 let hash =
                     isShared ? UInt32(random.number(below: 3)) : UInt32(random.number(below: 1 << 20)) << 4

@@ -11,7 +11,8 @@ import Testing
 
     /// Returns a time in milliseconds since 1970.
     private func wall(_ minutes: Int) -> Int64 { 1_790_000_000_000 + Int64(minutes) * Self.minute }
-    /// The steady time of a machine that has been up for a while. It contains no time of day.
+
+    /// Returns the steady time of a machine that has been up for a while. It contains no time of day.
     private func steady(_ minutes: Int) -> Instant {
         Instant(nanoseconds: 77_000_000_000).advanced(byMilliseconds: minutes * 60_000)
     }

@@ -82,7 +82,8 @@ struct RegistryModel {
 
     private func time(_ received: ReceivedReport) -> ReportOrder {
         let claimedTime = received.report.eventTime ?? received.receivedAt
-        let eventTime = max(min(claimedTime, received.receivedAt), received.receivedAt - Self.delayMax)
+        let notAfterArrival = min(claimedTime, received.receivedAt)
+        let eventTime = max(notAfterArrival, received.receivedAt - Self.delayMax)
         let place: [Int64] = received.report.bodyPosition.map { [0, Int64($0)] } ?? [1, received.offset]
         return ReportOrder(
             eventTime: eventTime, receivedAt: received.receivedAt, claimedTime: claimedTime, place: place)

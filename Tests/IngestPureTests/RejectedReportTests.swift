@@ -62,7 +62,7 @@ import TokenSealing
     ) {
         let isComplete = [.heartbeat, .profile, .erase].contains(kind)
         #expect(code(report(kind), at: 0, now: 0) == (isComplete ? nil : .incomplete))
-        #expect((run.installation == nil) == !isComplete)
+        #expect((run.installation != nil) == isComplete)
     }
 
     @Test func `an invalid token is rejected`() {

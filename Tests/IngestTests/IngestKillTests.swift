@@ -6,9 +6,9 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// Kills two processes of the ingest stage at six of its steps, at random, and while they are frozen beyond their session.
-/// Reports arrive meanwhile. Then it compares the topics with a model (`IngestKillTest`). `deploy/prove ingest-kills` is a
-/// long run with all steps.
+/// Kills two processes of the ingest stage at six of its steps, at random, and while they are frozen beyond their
+/// session. Reports arrive meanwhile. Then it compares the topics with a model (`IngestKillTest`). `deploy/prove
+/// ingest-kills` is a long run with all steps.
 @Suite struct IngestKillTests {
     @Test func `the registry is exact although two processes die at steps, at random, and after a freeze`()
         async throws

@@ -56,8 +56,8 @@ import Topics
     @Test func `heartbeats and log-ins of the largest installations fit into the bound of the settings`()
         async throws
     {
-        let bed = try Bed()
-        try WrittenInstallations.write((0..<Self.phones).lazy.map(largestInstallation), to: bed.bed)
+        let fixture = try Fixture()
+        try WrittenInstallations.write((0..<Self.phones).lazy.map(largestInstallation), to: fixture.bed)
         // The first heartbeat is written, the others are only kept in memory. After the log-in all rows of the
         // phone move to the user's lane.
         let heartbeats = (0..<10 * Self.phones).lazy.map { heartbeat(ofPhone: $0 / 10) }
@@ -66,13 +66,13 @@ import Topics
             report.user = "user-\(number)"
             return report
         }
-        let peak = try await bed.peakOfMerging(Array(heartbeats) + Array(logins))
+        let peak = try await fixture.peakOfMerging(Array(heartbeats) + Array(logins))
         #expect(peak <= Self.memoryBytesMax >> 20, "\(peak) MiB")
     }
 
     @Test func `a backlog of the smallest reports fits into the bound of the settings`() async throws {
         let count = 200_000
-        let peak = try await Bed().peakOfMerging(
+        let peak = try await Fixture().peakOfMerging(
             (0..<count).lazy.map { number in
                 Report(
                     app: TestBed.app.id, environment: .production, installation: "\(number % 120_000)",
@@ -97,7 +97,7 @@ import Topics
     }
 
     /// A cluster for a process of the stage.
-    private struct Bed {
+    private struct Fixture {
         private let cluster: TestCluster
         private let directory: TemporaryDirectory
         let bed: TestBed
@@ -121,19 +121,18 @@ import Topics
                     "--session-milliseconds", "45000",
                 ])
             let memory = PrivateMemorySampler(of: process.process.processID)
-            let places = (0..<MemoryTests.lanes).map {
+            let partitions = (0..<MemoryTests.lanes).map {
                 TopicPartition(bed.layout.name(of: .reports), Int32($0))
             }
             try await eventually("all reports are merged", seconds: 240) {
                 try #require(process.isRunning, "\(process.process.errors.suffix(600))")
-                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: places)
+                let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: partitions)
                 return lags?.allSatisfy { $0.recordCount == 0 && $0.committed.offset != nil } ?? false
             }
             process.stop()
             #expect(try await process.process.exitStatus() == 0)
             let peak = memory.stop()
-            let letters = try TopicContent(of: .deadLetters, in: bed).records
-            #expect(letters.isEmpty)
+            #expect(try TopicContent(of: .deadLetters, in: bed).records.isEmpty)
             print("private memory at most", peak, "MiB")
             return peak
         }

@@ -30,7 +30,7 @@ struct TokenOwnerStageTests {
             }
             .filter { $0.contains("start:") }
         }
-        // The installations are in all partitions, so most of them are not in the token's one.
+        // The installations are in all partitions, so most of them are not in the partition of the token.
         var previous: String?
         for number in 0..<6 {
             sender.write(report(of: "phone-\(number)", user: "user-\(number)"))

@@ -22,6 +22,7 @@ import Testing
             switch self {
             case .partitions: .topicAuthorizationFailed
             case .offsetsTopic, .offsets: .groupAuthorizationFailed
+            // The code of an error that the cluster cannot name.
             case .end: KafkaErrorCode(rawValue: -1)
             }
         }

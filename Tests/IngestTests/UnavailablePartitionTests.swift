@@ -21,8 +21,8 @@ import Topics
         return report
     }
 
-    /// Returns installations whose reports are in the partition. The tokens of a phone without a user are in the lane of
-    /// the same number, because both keys name the installation.
+    /// Returns installations whose reports are in the partition. The tokens of a phone without a user are in the lane
+    /// of the same number, because both keys name the installation.
     private func installations(inPartition partition: Int, count: Int) -> [String] {
         let candidates = (0..<10_000).lazy.map { "phone-\($0)" }.filter { installation in
             let key = report(0, of: installation).key

@@ -11,7 +11,7 @@ import Topics
 
 /// Tests of the opening of views after an assignment. It can take long, and the member must poll the group meanwhile.
 @Suite struct ViewOpeningTests {
-    /// A view file is read completely before it is trusted. That takes time, and each partition has one.
+    /// A view file is read completely before it is trusted. The reading takes time, and each partition has a file.
     @Test func `views that open slowly do not keep the member from polling`() async throws {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 4)

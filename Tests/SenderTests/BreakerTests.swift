@@ -11,20 +11,23 @@ import Testing
         Instant(nanoseconds: 0).advanced(byMilliseconds: 10_000 + milliseconds)
     }
 
-    @Test func `a burst of wrong tokens opens the breaker, and one among many does not`() {
+    @Test func `one wrong token among ten does not open the breaker`() {
         var breaker = Breaker()
         for milliseconds in 0..<1_000 {
             for _ in 0..<9 { breaker.countGoodAnswer(at: at(milliseconds)) }
             let opens = breaker.countRefusedToken(
                 of: UInt64(milliseconds), because: "BadDeviceToken", at: at(milliseconds))
-            #expect(!opens, "one wrong token among ten opened the breaker")
+            #expect(!opens)
         }
-        var breakerWithBurst = Breaker()
+    }
+
+    @Test func `a burst of wrong tokens opens the breaker once`() {
+        var breaker = Breaker()
         let opens = (0..<30).map {
-            breakerWithBurst.countRefusedToken(of: UInt64($0), because: "BadDeviceToken", at: at($0))
+            breaker.countRefusedToken(of: UInt64($0), because: "BadDeviceToken", at: at($0))
         }
         #expect(opens.firstIndex(of: true) == Breaker.refusedRecipientsMin - 1)
-        #expect(breakerWithBurst.isOpen)
+        #expect(breaker.isOpen)
         #expect(opens.filter { $0 }.count == 1, "an open breaker opened again")
     }
 
@@ -52,19 +55,28 @@ import Testing
         #expect(laterRefusals.last == true)
     }
 
-    @Test func `most unproven tokens must be refused to be suspect, and acceptance ends it`() {
+    @Test func `unproven tokens do not become suspect before enough of them were refused`() {
         var unproven = UnprovenTokens()
         for milliseconds in 0..<100 {
             unproven.accepted(at: at(milliseconds))
             let begins = unproven.refused(at: at(milliseconds))
             #expect(!begins || milliseconds >= UnprovenTokens.refusedMin - 1)
         }
+    }
+
+    @Test func `refusals make unproven tokens suspect once, and for a limited time`() {
         var attacked = UnprovenTokens()
         let begins = (0..<30).map { attacked.refused(at: at($0)) }
         #expect(begins.firstIndex(of: true) == UnprovenTokens.refusedMin - 1)
         #expect(begins.filter { $0 }.count == 1, "the suspicion began twice")
         #expect(attacked.areSuspect(at: at(30)))
         #expect(!attacked.areSuspect(at: at(30 + UnprovenTokens.suspicionMilliseconds)))
+    }
+
+    @Test func `when most unproven tokens are accepted again, they are no longer suspect`() {
+        var attacked = UnprovenTokens()
+        for milliseconds in 0..<30 { _ = attacked.refused(at: at(milliseconds)) }
+        #expect(attacked.areSuspect(at: at(30)))
         for milliseconds in 30..<61 { attacked.accepted(at: at(milliseconds)) }
         #expect(!attacked.areSuspect(at: at(61)))
     }

@@ -59,7 +59,7 @@ import Testing
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
         plan.step(at: time) { _, _ in .open(capacity: capacity) }
         let pushes = plan.actions.pushes
-        // A sheet whose jobs are done loses its content.
+        // The recipients are read before the answers, because a sheet whose jobs are done loses its content.
         let recipients = pushes.map { $0.sheet.text($0.sheet.index.lines[$0.line].recipient) }
         time.advance(byMilliseconds: 1_000)
         for push in pushes { plan.accepted(push.tag, at: time) }

@@ -33,8 +33,9 @@ import Testing
         time.advance(byMilliseconds: milliseconds)
         if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }
         plan.step(at: time) { _, _ in .open(capacity: 10) }
-        defer { plan.actions.removeAll() }
-        return plan.actions
+        let actions = plan.actions
+        plan.actions.removeAll()
+        return actions
     }
 
     /// Returns the number of sheets that move to a tier.

@@ -35,9 +35,10 @@ import Testing
     private mutating func lanesServed(capacity: Int) -> [Int32] {
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
         plan.step(at: time) { _, _ in .open(capacity: capacity) }
-        defer { plan.actions.removeAll() }
-        for push in plan.actions.pushes { plan.accepted(push.tag, at: time) }
-        return plan.actions.pushes.map(\.sheet.lane.number)
+        let pushes = plan.actions.pushes
+        for push in pushes { plan.accepted(push.tag, at: time) }
+        plan.actions.removeAll()
+        return pushes.map(\.sheet.lane.number)
     }
 
     @Test mutating func `lanes take turns, although one was read before the other`() throws {

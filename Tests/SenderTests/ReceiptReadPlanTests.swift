@@ -45,8 +45,8 @@ private struct ReceiptReadSimulation {
     private var positions: [Int32: Int64] = [:]
     /// The reads that are not finished. The marker's offset is nil until the cluster has stored the marker.
     private var openReads: [Int32: (from: Int64, markerOffset: Int64?)] = [:]
-    /// The offsets that the plan accepted.
-    private var acceptedOffsets: [Int32: [Int64]] = [:]
+    /// The offsets of the records that the plan took.
+    private var takenOffsets: [Int32: [Int64]] = [:]
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -62,7 +62,7 @@ private struct ReceiptReadSimulation {
         case 1 where random.number(below: 8) == 0:
             // All lanes go to other processes.
             plan.forgetAll()
-            (openReads, acceptedOffsets, positions) = ([:], [:], [:])
+            (openReads, takenOffsets, positions) = ([:], [:], [:])
         case 2, 3: lanes[Int(lane)].write(using: &random)
         case 4, 5: assignConsumer()
         case 6: deleteOldRecords(of: lane)
@@ -85,7 +85,7 @@ private struct ReceiptReadSimulation {
     private mutating func requestRead(of lane: Int32) {
         let start = Int64(random.number(below: Int(lanes[Int(lane)].end) + 1))
         openReads[lane] = (start, nil)
-        acceptedOffsets[lane] = []
+        takenOffsets[lane] = []
         plan.planRead(lane: lane, from: start)
     }
 
@@ -115,7 +115,7 @@ private struct ReceiptReadSimulation {
         let start = max(lanes[Int(lane)].begin, position - Int64(random.number(below: 2)))
         let end = max(start, min(lanes[Int(lane)].end, start + Int64(random.number(below: 9))))
         for offset in start..<end where lanes[Int(lane)].records.contains(offset) {
-            if plan.accepts(lane: lane, at: offset) { acceptedOffsets[lane, default: []].append(offset) }
+            if plan.take(lane: lane, at: offset) { takenOffsets[lane, default: []].append(offset) }
         }
         positions[lane] = end
         if end == lanes[Int(lane)].end { plan.reachedEnd(lane: lane, at: end) }
@@ -129,14 +129,14 @@ private struct ReceiptReadSimulation {
                 continue
             }
             let lane = lanes[Int(finished.lane)]
-            let accepted = acceptedOffsets[finished.lane] ?? []
+            let taken = takenOffsets[finished.lane] ?? []
             // A record that was deleted meanwhile may be missing.
             let expected = lane.records.filter {
-                $0 >= read.from && $0 < end && ($0 >= lane.begin || accepted.contains($0))
+                $0 >= read.from && $0 < end && ($0 >= lane.begin || taken.contains($0))
             }
-            if finished.offset != end || accepted != expected {
+            if finished.offset != end || taken != expected {
                 failures.append(
-                    "lane \(finished.lane) from \(read.from) to \(end): \(accepted), not \(expected)")
+                    "lane \(finished.lane) from \(read.from) to \(end): \(taken), not \(expected)")
             }
         }
     }

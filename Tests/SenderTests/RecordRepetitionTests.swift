@@ -28,10 +28,11 @@ import Testing
         time.advance(byMilliseconds: 400)
         if isLeased { plan.leased(until: time.now.advanced(byMilliseconds: 5_000)) }
         plan.step(at: time) { _, _ in .open(capacity: capacity) }
-        defer { plan.actions.removeAll() }
         let number = plan.actions.commitNumber
         if !plan.actions.commits.isEmpty { plan.committed(number, isAccepted: true, at: time) }
-        return plan.actions
+        let actions = plan.actions
+        plan.actions.removeAll()
+        return actions
     }
 
     /// Gives up the lane of a start whose intent is stored and that has not left. Returns the id of the record that

@@ -57,6 +57,7 @@ import Testing
     @Test func `a push that APNs did not process does not use up tries`() {
         let refused = PushAnswer(.notProcessed(.refused))
         #expect(decision(after: refused, tries: 99) == .retryHere(afterMilliseconds: 100, countsAsTry: false))
+        // The pauses after such pushes use up no try either.
         let unknown = PushAnswer(.unknown(.connectionLost))
         #expect(
             decision(after: unknown, pausesHere: 9) == .retryHere(afterMilliseconds: 300, countsAsTry: true))
@@ -65,37 +66,53 @@ import Testing
     @Test func `a job without tries left becomes a dead letter`() {
         let answer = PushAnswer(answered: .serverTrouble, status: 503)
         #expect(decision(after: answer, tries: 3) == .retryInTier(.minutes2, countsAsTry: true))
-        #expect(decision(after: answer, tries: 6) == .deadLetter(code: "attempts_exhausted"))
+        let triesMax = head(of: .update).triesMax
+        #expect(decision(after: answer, tries: triesMax) == .deadLetter(code: "attempts_exhausted"))
     }
 
-    @Test func `a wrong token is dead if others were accepted between two refusals`() {
-        let answer = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
-        /// - Parameters:
-        ///   - tier: The tier in which the job waited after the first refusal.
-        ///   - acceptedMilliseconds: The time since another push of the app was accepted.
-        func decision(
-            tierAfterRefusal tier: LaterTier?, acceptedMilliseconds: Int?, isBreakerOpen: Bool = false
-        ) -> RetryDecision {
-            var history = PushHistory(tries: 2)
-            (history.tierAfterRefusal, history.millisecondsSinceAccepted) = (tier, acceptedMilliseconds)
-            history.isBreakerOpen = isBreakerOpen
-            return self.decision(after: answer, history: history)
-        }
+    /// Decides after a refusal of a token.
+    ///
+    /// - Parameters:
+    ///   - tier: The tier in which the job waited after an earlier refusal, or nil if this is the first one.
+    ///   - acceptedMilliseconds: The time since another push of the app was accepted.
+    private func decisionAfterRefusal(
+        tierAfterRefusal tier: LaterTier?, acceptedMilliseconds: Int?, isBreakerOpen: Bool = false
+    ) -> RetryDecision {
+        var history = PushHistory(tries: 2)
+        (history.tierAfterRefusal, history.millisecondsSinceAccepted) = (tier, acceptedMilliseconds)
+        history.isBreakerOpen = isBreakerOpen
+        return decision(
+            after: PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken"),
+            history: history)
+    }
+
+    @Test func `after its first refusal a token is tried again from the short tier`() {
         #expect(
-            decision(tierAfterRefusal: nil, acceptedMilliseconds: 0)
+            decisionAfterRefusal(tierAfterRefusal: nil, acceptedMilliseconds: 0)
                 == .retryInTier(.seconds5, countsAsTry: true))
-        // Another push was accepted within the wait, so the token is wrong and not the setting.
+    }
+
+    @Test func `a token that is refused again is dead if another push was accepted during its wait`() {
         #expect(
-            decision(tierAfterRefusal: .seconds5, acceptedMilliseconds: 3_000) == .rejected(isDead: true))
+            decisionAfterRefusal(tierAfterRefusal: .seconds5, acceptedMilliseconds: 3_000)
+                == .rejected(isDead: true))
         #expect(
-            decision(tierAfterRefusal: .seconds5, acceptedMilliseconds: 6_000)
+            decisionAfterRefusal(tierAfterRefusal: .minutes2, acceptedMilliseconds: 60_000)
+                == .rejected(isDead: true))
+    }
+
+    @Test func `a token that is refused again is not dead if no push was accepted during its wait`() {
+        #expect(
+            decisionAfterRefusal(tierAfterRefusal: .seconds5, acceptedMilliseconds: 6_000)
                 == .retryInTier(.minutes2, countsAsTry: true))
         #expect(
-            decision(tierAfterRefusal: .minutes2, acceptedMilliseconds: 60_000) == .rejected(isDead: true))
+            decisionAfterRefusal(tierAfterRefusal: .minutes2, acceptedMilliseconds: nil)
+                == .rejected(isDead: false))
+    }
+
+    @Test func `while the breaker is open, a refusal says nothing about the token`() {
         #expect(
-            decision(tierAfterRefusal: .minutes2, acceptedMilliseconds: nil) == .rejected(isDead: false))
-        #expect(
-            decision(tierAfterRefusal: .seconds5, acceptedMilliseconds: 0, isBreakerOpen: true)
+            decisionAfterRefusal(tierAfterRefusal: .seconds5, acceptedMilliseconds: 0, isBreakerOpen: true)
                 == .retryInTier(.minutes2, countsAsTry: false))
     }
 

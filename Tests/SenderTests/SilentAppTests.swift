@@ -35,7 +35,7 @@ import Testing
 
     /// Delivers a sheet with one phone for each of the apps, from offset 0 on.
     ///
-    /// - Parameter isFirst: Whether these are the first sheets of the  Before their pushes the plan must commit
+    /// - Parameter isFirst: Whether these are the first sheets of the lane. Before their pushes the plan must commit
     ///   metadata.
     private mutating func arrive(_ apps: String..., topic: JobTopic = .normal, isFirst: Bool = true) throws {
         for (offset, app) in apps.enumerated() {
@@ -56,8 +56,10 @@ import Testing
             let (isSilent, isConnecting) = (isSilent, isConnecting)
             plan.step(at: time) { sheet, _ in
                 guard isSilent(sheet.head.app) else { return .open(capacity: 100) }
-                defer { capacity = 0 }
-                return isConnecting ? .connecting(capacity: capacity) : .open(capacity: capacity)
+                // The connections take these pushes once in a step.
+                let capacityNow = capacity
+                capacity = 0
+                return isConnecting ? .connecting(capacity: capacityNow) : .open(capacity: capacityNow)
             }
             carryOut()
         }
@@ -99,7 +101,7 @@ import Testing
         try arrive("silent", "silent", "silent", "silent", "shop", "shop")
         run(milliseconds: 1_500)
         #expect(pushedApps.isEmpty)
-        #expect(movedSheets.isEmpty, "APNs has no time to answer")
+        #expect(movedSheets.isEmpty, "the silence is still short")
         run(milliseconds: 3_000)
         #expect(pushedApps == ["shop", "shop"])
         #expect(movedSheets.count == 4)
@@ -148,7 +150,7 @@ import Testing
 
     @Test mutating func `when APNs answers again, each app has two seconds more`() throws {
         try arrive("silent", "silent2", "silent", "silent", "silent", "silent")
-        run(milliseconds: 10_000, silentCapacity: 0)
+        run(milliseconds: 10_000)
         answeringApp = "silent2"
         run(milliseconds: 1_500)
         #expect(pushedApps == ["silent2"] && movedSheets.isEmpty)
@@ -182,6 +184,7 @@ import Testing
         run(milliseconds: 3_000)
         #expect(movedSheets.count == 3)
         #expect(pushedApps == ["silent"], "the first holds up the window while it is in flight")
+        // The push of the first sheet has the tag 0, because it is line 0 in slot 0.
         plan.ended(0, as: PushAnswer(.unknown(.connectionLost)), at: time)
         run(milliseconds: 500)
         #expect(movedSheets.count == 4 && movedSheets.last?.origin.countedPushes == 1)

@@ -8,8 +8,8 @@ func `a table of subjects behaves like a set`(seed: Int) {
     var random = SeededGenerator(seed: seed)
     var table = SubjectTable()
     var model: Set<UInt64> = []
-    // 0 marks an empty slot. The range is small, so that numbers repeat. Some numbers hash to neighboring slots, so
-    // that a removal moves them.
+    // The range is small, so that numbers repeat. Half of the numbers are shifted by 32 bits, so that they share a home
+    // slot and a removal moves them. 0 is left out, because the table takes it for 1.
     let numberEnd = UInt64(1 << (3 + random.number(below: 10)))
     for _ in 0..<trialCount(base: 5_000) {
         let number = UInt64.random(in: 1..<numberEnd, using: &random)

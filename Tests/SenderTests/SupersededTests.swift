@@ -18,7 +18,7 @@ import Testing
         return versions
     }
 
-    /// Returns the head of a sheet with version 5, or another one.
+    /// Returns the head of a sheet. Its version is 5 unless the test names another.
     private func head(of event: PushEvent, scope: ScopeKind = .group, version: Int64 = 5) -> SheetHead {
         SheetHead(
             topic: "t", priority: .immediate, expiration: 0, app: "shop", environment: .production, send: "s",

@@ -141,7 +141,7 @@ import Testing
             topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: "shop",
             environment: .production, send: "s", group: "g", scope: .group, generation: 0, version: 9,
             event: .start, deadline: time.unixMilliseconds / 1000 + 3_600, acceptedAt: time.unixMilliseconds)
-        // The first push to an installation fails, so that its next start is suspect.
+        // APNs refuses the first start of each fourth phone, so that its next start is suspect.
         for (index, areRefused) in [true, false].enumerated() {
             isRefused = { areRefused && $0 % 4 == 0 }
             accepted.removeAll()

@@ -115,7 +115,7 @@ import Testing
             logs[topic].append(try SheetRecord(sheet.content, origin: origin.headerValue))
             plan.stored(id, offset: Int64(logs[topic].count - 1), at: time)
         }
-        for flow in actions.pauses { paused[flow.topic.rawValue] = true }
+        for pause in actions.pauses { paused[pause.topic.rawValue] = true }
         for resume in actions.resumes {
             paused[resume.topic.rawValue] = false
             if let from = resume.from { positions[resume.topic.rawValue] = Int(from) }

@@ -14,8 +14,8 @@ import Topics
 /// up to a marker that the sender has written, and reports its offset. It must survive deleted records and a marker
 /// that is not stored.
 ///
-/// `read` plans to read a lane, and `begin` starts when its marker is stored. The reader only compares the marker's offset,
-/// so any record serves as the marker here.
+/// `read` plans to read a lane, and `begin` starts when its marker is stored. The reader only compares the marker's
+/// offset, so any record serves as the marker here.
 @Suite(.timeLimit(.minutes(5))) struct ReceiptsReaderTests {
     @Test func `a reader that has reached the end is not kept awake by new receipts`() async throws {
         let cluster = try TestCluster()
@@ -76,8 +76,8 @@ import Topics
         #expect(try await receipts.lanesUntilEnd(ofLane: 1) == [1])
     }
 
-    /// A mock cluster that fails on request, with three records in each of two lanes, and a reader. The last record of a
-    /// lane is the marker.
+    /// A mock cluster that fails on request, with three records in each of two lanes, and a reader. The last record of
+    /// a lane is the marker.
     private struct MockReceipts {
         static let markerOffset: Int64 = 2
         private static let laneCount = 2

@@ -142,8 +142,7 @@ import Topics
             cluster.brokers,
             script: #"{"rules":[{"match":{"environment":"sandbox"},"silence":{"processed":false}}]}"#,
             apps: [.shop, Self.bank])
-        // Of the 20 silent sheets before the shop's sheet, only 5 may have begun. So the sender must evict some of
-        // them.
+        // Only 5 of the 20 silent sheets before the shop's sheet may begin. So the sender must evict some of them.
         let sender = try await RunningSender(on: stand) { $0.limits.window = 5 }
         try writeBankSheets(count: 20, jobsPerSheet: 100, in: .sandbox, on: stand)
         try stand.write(stand.sheetHead(.update), to: 0..<100, lane: 0)

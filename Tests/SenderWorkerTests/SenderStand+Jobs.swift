@@ -20,7 +20,7 @@ struct WrittenJob: Hashable {
 extension SenderStand {
     /// The deadline of a send, after now. No test takes that long.
     private static let lifetimeSeconds: Int64 = 3_600
-    /// The limit of the wait for one record. Also a busy cluster stores it earlier.
+    /// The limit of the wait for one record. Even a busy cluster stores it sooner.
     private static let flushMillisecondsMax = 30_000
 
     /// Returns the head of a sheet: the part of a send that all of its jobs share.

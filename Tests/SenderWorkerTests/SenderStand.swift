@@ -150,7 +150,7 @@ final class SenderStand: Sendable {
         return settings
     }
 
-    /// Returns the environment of a sender process. A sender that starts after another one has stopped gets the same
+    /// Returns the environment of a sender process. A sender that starts after another sender has stopped gets the same
     /// slot, and so the same place in the consumer group.
     func environment(sealingKeys: SealingKeys? = nil) throws -> StageEnvironment {
         let apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })

@@ -36,9 +36,10 @@ struct AffectedRows: Sendable {
 
         mutating func next() -> Int? {
             if bits == 0 { return nil }
-            // The lowest set bit is the next index. It is cleared afterwards.
-            defer { bits &= bits - 1 }
-            return bits.trailingZeroBitCount
+            let lowestIndex = bits.trailingZeroBitCount
+            // Clears the lowest set bit.
+            bits &= bits - 1
+            return lowestIndex
         }
     }
 }

@@ -35,6 +35,7 @@ package struct ErasedUsers: Sendable {
         guard count < Self.usersMax else { return false }
         if erasureTimes[app, default: [:]].updateValue(time, forKey: user) == nil {
             count += 1
+            // One more user than are searched is kept, so that `mayConcern` sees that there are too many.
             if writtenUsers[app, default: []].count <= Self.searchedUsersMax {
                 writtenUsers[app, default: []].append(BytePattern(user.jsonBytes))
             }

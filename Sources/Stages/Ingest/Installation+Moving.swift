@@ -14,6 +14,7 @@ extension Installation {
         guard recipient != old.recipient else { return }
         let newRecipient = recipient
         formerRecipients.removeAll { $0.recipient == newRecipient }
+        // An installation without tokens has no rows that have to stay, so it does not count as moved.
         guard RegistryRows(of: old).hasTokens else { return }
         formerRecipients.append(
             FormerRecipient(

@@ -170,12 +170,12 @@ extension Installation {
         for start in startTokens where start.token?.sealed != nil && !start.isUnregistered {
             return nil
         }
-        // Every report of a phone carries its environment.
+        // Every report of a phone carries its environment. Without it, only refusals of its tokens have arrived.
         return (environment?.at.received ?? refusedTokens.map(\.at).max() ?? 0) + milliseconds
     }
 
-    /// Returns the time of the next sweep that can change a row, or forget the installation. Nil for never, and zero for at
-    /// once. Expired taps, refusals and start tokens have no rows, so they stay until the next report or sweep.
+    /// Returns the time of the next sweep that can change a row, or forget the installation. Nil for never, and zero
+    /// for at once. Expired taps, refusals and start tokens have no rows, so they stay until the next report or sweep.
     func nextPruning(for app: App, tokenlessMilliseconds milliseconds: Int64) -> Int64? {
         var next = tokenlessExpiry(afterMilliseconds: milliseconds) ?? .max
         if let erasedUpTo { next = min(next, Retention.erasureEnd(from: erasedUpTo)) }

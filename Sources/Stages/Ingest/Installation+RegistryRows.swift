@@ -79,9 +79,8 @@ extension Installation {
     /// The server's time of the newest profile value. Nil if no report contained such a value. The operating system
     /// does not count, because the token rows have it too.
     var profileUpdatedAt: Int64? {
-        let unknown: Int64 = -1
-        let newest = max(profileReportedAt?.received ?? unknown, appBuild?.at.received ?? unknown)
-        return newest >= 0 ? newest : nil
+        guard let profileTime = profileReportedAt?.received else { return appBuild?.at.received }
+        return max(profileTime, appBuild?.at.received ?? profileTime)
     }
 
     /// The row of the profile. Nil if no report contained one of its values.

@@ -9,7 +9,7 @@ struct MergeContext {
         case none
         /// The report repeats values at a later time. In this write interval their times are written already.
         case repeated
-        /// The same, and the times are due for a write.
+        /// The report repeats values at a later time, and their times are due for a write.
         case repeatedAndDue
         /// A value other than a time has changed.
         case changed

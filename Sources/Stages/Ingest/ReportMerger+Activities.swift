@@ -38,8 +38,8 @@ extension ReportMerger {
         context.noteEffect(context.installation.activities[index].state.merge(state, at: context.time))
     }
 
-    /// Merges a report that is older than the erasure of its installation. Only the end of an activity still counts. All
-    /// other facts of the report are erased, so they are not stored again.
+    /// Merges a report that is older than the erasure of its installation. Only the end of an activity still counts.
+    /// All other facts of the report are erased, so they are not stored again.
     func mergeReportOlderThanErasure(from report: Report, into context: inout MergeContext) {
         guard report.kind == .state, let state = report.state, state.isFinal, let id = report.activity else {
             return
@@ -49,7 +49,8 @@ extension ReportMerger {
         mergeEnd(state, ofActivityAt: index, into: &context)
     }
 
-    /// Merges a final state. The earliest dismissal and the earliest end count, and later reports of them are repetitions.
+    /// Merges a final state. The earliest dismissal and the earliest end count, and later reports of them are
+    /// repetitions.
     private func mergeEnd(
         _ state: Report.ActivityState, ofActivityAt index: Int, into context: inout MergeContext
     ) {
@@ -96,7 +97,8 @@ extension ReportMerger {
         context.markChanged()
     }
 
-    /// Merges the list of running activities. Every other activity with an older report has ended.
+    /// Merges the list of running activities. An activity that it does not name has ended, unless a newer report shows
+    /// it running.
     func mergeRunningActivities(from report: Report, into context: inout MergeContext) throws(RejectedReport)
     {
         guard let running = report.runningActivities else { throw RejectedReport.missing(field: "running") }
@@ -106,14 +108,15 @@ extension ReportMerger {
         context.noteEffect(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A changed list counts as a change already. A repeated list has a later time. So it can end activities that
-        // were reported after the list before, and revive expired activities that it names.
+        // A changed list counts as a change already. A repeated list has a later time, so it can end activities that
+        // were reported since the list before. It can also revive expired activities that it names. The pruning after
+        // a change decides that, so any expired activity makes this report count as a change.
         guard effect == .repeated else { return }
         let new = context.installation
-        let hasChanged = new.activities.contains {
+        let mayChangeActivity = new.activities.contains {
             $0.isExpired || old.endCause(of: $0) != new.endCause(of: $0)
         }
-        if hasChanged { context.markChanged() }
+        if mayChangeActivity { context.markChanged() }
     }
 
     /// Merges the facts of an activity that hold whether it runs or not, and returns its index.
@@ -146,9 +149,9 @@ extension ReportMerger {
         }
     }
 
-    /// Whether the activity ran before this report. An activity that no earlier report has named counts as running
-    /// before if its own report closes it. Something else can have ended it too, such as an unregistration of its type.
-    /// That gives no event, because no report showed the activity running.
+    /// Whether the end of an activity is news: the activity ran before this report. An activity that no earlier report
+    /// has named counts as running before only if this report itself closes it. If its type was unregistered, for
+    /// example, it has ended without ever being seen to run, and there is no event.
     private func isEndNew(of activity: Installation.Activity, since old: Installation?) -> Bool {
         guard let old,
             let oldIndex = old.activities.firstIndex(where: { $0.id.isExactlyEqual(to: activity.id) })

@@ -15,7 +15,8 @@ extension ReportMerger {
         let claimedTime =
             refusal.invalidatedAt.map { $0 + Retention.refusalGraceMilliseconds }
             ?? refusal.dispatchedAt
-        // A refusal lies at most the grace in the future. Otherwise a wrong clock or unit would disable the token for ever.
+        // A refusal lies at most the grace in the future. Otherwise a wrong clock or unit would disable the token for
+        // ever.
         let refusedAt = min(claimedTime, context.time.received + Retention.refusalGraceMilliseconds)
         if let erasedAt = context.installation.erasedUpTo, refusedAt < erasedAt.event { return }
         if let knownIndex = context.installation.refusedTokens.firstIndex(where: {
@@ -61,8 +62,9 @@ extension ReportMerger {
         }
     }
 
-    /// Notes that another installation has reported the same start token later. The time of the report is the time at which
-    /// that installation reported the token. A token that this installation has reported after it stays, and is claimed.
+    /// Notes that another installation has reported the same start token later. The time of the report is the time at
+    /// which that installation reported the token. A token that this installation has reported after it stays, and is
+    /// claimed.
     func mergeTakenOverToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let lostToken = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
         for index in context.installation.startTokens.indices {

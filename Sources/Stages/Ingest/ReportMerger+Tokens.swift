@@ -25,14 +25,14 @@ extension ReportMerger {
         let wasUsable = context.installation.isUsable(before)
         context.installation.startTokens[index].token = token
         let after = context.installation.startTokens[index]
-        // The same token with a newer time can now count as not refused, or its type as registered again. The latter
+        // With a newer time, the same token can count as not refused, and its type as registered again. A registration
         // counts even if the token cannot be used, because a token for all types starts this type again.
         if wasUsable != context.installation.isUsable(after) || before.isUnregistered != after.isUnregistered
         {
             context.markChanged()
         }
-        // The installation claims a token that is new for it or usable again. It repeats its claim now and then, because
-        // claims may arrive in another order than the reports (`TokenOwner`).
+        // The installation claims a token that is new for it or usable again. It repeats its claim now and then,
+        // because claims may arrive in another order than the reports (`TokenOwner`).
         let mustClaim =
             oldToken?.hash != token.hash || !wasUsable
             || WriteInterval.isBoundaryCrossed(
@@ -96,7 +96,8 @@ extension ReportMerger {
             if isSameToken { token.isUnproven = old.isUnproven }
             let oldStaysValid = time == old.at && (isSameToken || !token.outranks(old))
             if oldStaysValid { return nil }
-            // The sealed text of a refused, expired or taken-over token was removed. Then the token is sealed anew below.
+            // The sealed text of a refused, expired or taken-over token was removed. Then the token is sealed anew
+            // below.
             if isSameToken, let stored = old.sealed {
                 token.sealed = stored
                 let isDue = context.noteEffect(.repeated, since: old.at, interval: milliseconds)

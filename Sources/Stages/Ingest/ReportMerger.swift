@@ -88,8 +88,8 @@ package final class ReportMerger {
     /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         switch report.kind {
-        // These two come from the sender, which names the token by its hash. So they have their own rules about
-        // erasures.
+        // The sender and ingest itself make these reports, and name the token by its hash. So these reports have their
+        // own rules about erasures.
         case .deadToken: try mergeTokenRefusal(from: report, into: &context)
         case .provenToken: try mergeTokenProof(from: report, into: &context)
         case .tokenTakenOver: try mergeTakenOverToken(from: report, into: &context)
@@ -136,7 +136,8 @@ package final class ReportMerger {
         if context.hasMoved, let old {
             context.installation.move(from: old, at: context.time.received, now: now)
         }
-        if context.installation.prune(at: now, for: app) { context.affectedRows.insertAll() }
+        let hasPruned = context.installation.prune(at: now, for: app)
+        if hasPruned { context.affectedRows.insertAll() }
         let changes = RegistryChange.between(
             old, and: context.installation, affectedRows: context.affectedRows, merger: self)
         if context.effect == .changed { appendClosedEvents(from: old, to: &context) }
@@ -147,8 +148,8 @@ package final class ReportMerger {
 
     // MARK: Erasure
 
-    /// Erases users from an installation. Returns nil if nothing changes. An installation that is empty then stays until
-    /// its next sweep.
+    /// Erases users from an installation. Returns nil if nothing changes. An installation that is empty then stays
+    /// until its next sweep.
     ///
     /// - Parameter now: milliseconds since 1970.
     package func erase(_ erasures: ErasedUsers, from installation: Installation, now: Int64)

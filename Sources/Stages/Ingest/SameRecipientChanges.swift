@@ -11,7 +11,7 @@ struct SameRecipientChanges {
     private let old: Installation
     private let new: Installation
     private let merger: ReportMerger
-    /// They come after the changed rows.
+    /// The tombstones, which come after the changed rows in `list`.
     private var tombstones: [RegistryChange] = []
     /// The changes: changed rows, and then the tombstones.
     private(set) var list: [RegistryChange] = []
@@ -140,13 +140,14 @@ struct SameRecipientChanges {
     ///
     /// - Parameters:
     ///   - oldHash: the hash of the entry's previous token. A different token is always a change.
-    ///   - old: returns the previous row. It is called only if the comparison needs it.
+    ///   - makeOldRow: returns the previous row. It is called only if the comparison needs it.
     private mutating func record(
         _ row: consuming TokenRow, at entry: consuming RegistryKey.Entry, afterTokenHash oldHash: String?,
-        old: () -> TokenRow?
+        old makeOldRow: () -> TokenRow?
     ) {
-        if row.tokenHash == nil || row.tokenHash == oldHash, let old = old(),
-            !RegistryChange.mustWrite(row, after: old, interval: merger.writeInterval)
+        let mayBeUnchanged = row.tokenHash == nil || row.tokenHash == oldHash
+        if mayBeUnchanged, let oldRow = makeOldRow(),
+            !RegistryChange.mustWrite(row, after: oldRow, interval: merger.writeInterval)
         {
             return
         }

@@ -1,22 +1,22 @@
 package import Identifiers
 package import InstallationRecords
 
-/// The decision which installation owns a start token that several installations have reported. The installation with the
-/// newest report owns it. The others lose it, so that a phone starts each activity once.
+/// The decision which installation owns a start token that several installations have reported. The installation with
+/// the newest report owns it. The others lose it, so that a phone starts each activity once.
 ///
-/// The installations of a phone can be in different partitions, for example after the app lost its installation id, and no
-/// partition knows the tokens of all. So each token has a partition of its own. An installation that reports a new
-/// token claims it there (`TokenClaims`). That partition keeps the owner as a row of `installations` (`TokenOwnerRow`), and
-/// tells the loser with a report of the kind `tokenTakenOver`. All of these records can be repeated.
+/// The installations of a phone can be in different partitions, for example after the app lost its installation id, and
+/// no partition knows the tokens of all. So each token has a partition of its own. An installation that reports a new
+/// token claims it there (`TokenClaims`). That partition keeps the owner as a row of `installations` (`TokenOwnerRow`),
+/// and tells the loser with a report of the kind `tokenTakenOver`. All of these records can be repeated.
 ///
-/// An installation that is told about an older report than its own claims the token again. So the newest report wins in any
-/// order of these records.
+/// An installation that loses its token to an older report than its own claims the token again. So the newest report
+/// wins in any order of these records.
 ///
-/// Within a lane of the registry, `TokenConflicts` decides at once. This decision also covers users in different lanes,
-/// after two more records.
+/// Within a lane of the registry, `TokenConflicts` decides at once. The decision here also covers users in different
+/// lanes. It takes two more records: the claim and the report for the loser.
 package enum TokenOwner {
-    /// The interval in which an installation claims its token again. A claim that arrived too late for an order of
-    /// the reports is so corrected.
+    /// The interval in which an installation claims its token again. Claims may arrive in another order than the
+    /// reports, and the next claim corrects the result.
     static let claimMilliseconds: Int64 = 7 * 86_400_000
     /// The time after its last claim for which the row of an owner is kept.
     static let retentionMilliseconds: Int64 = 400 * 86_400_000
@@ -25,8 +25,8 @@ package enum TokenOwner {
     package struct Decision: Sendable {
         /// The new row, or nil if the row stays as it is.
         package var row: TokenOwnerRow?
-        /// The installation that has lost the token, with the time at which the other one reported it. Nil if no other
-        /// installation has it.
+        /// The installation that has lost the token, with the time of the winner's report. Nil if no other installation
+        /// has reported the token.
         package var loss: Loss?
     }
 
@@ -34,7 +34,7 @@ package enum TokenOwner {
         let installation: String
         let winnerTime: ReportTime
 
-        /// Returns the report for the installation.
+        /// Returns the report for the installation that has lost the token.
         package func report(ofToken tokenHash: String, app: String, environment: Environment) -> Report {
             var report = Report(
                 app: app, environment: environment, installation: installation, kind: .tokenTakenOver)
@@ -43,8 +43,8 @@ package enum TokenOwner {
             return report
         }
 
-        /// The arrival of that report, in milliseconds since 1970: that of the winner's report, so that the winner's time is
-        /// not clamped.
+        /// The arrival time of the report for the loser, in milliseconds since 1970. It is the arrival time of the
+        /// winner's report, so that the winner's time is not clamped.
         package var receivedAt: Int64 { winnerTime.received }
     }
 
@@ -74,7 +74,7 @@ package enum TokenOwner {
 package struct TokenClaim: Sendable, Hashable {
     package let tokenHash: String
     package let environment: Environment
-    /// The time of the report of the token. With another one, the phone's time could be clamped, and two installations could
-    /// claim the token from each other without an end.
+    /// The time of the report of the token. With another time, the phone's time could be clamped, and two installations
+    /// could claim the token from each other without an end.
     package let at: ReportTime
 }

@@ -23,7 +23,7 @@ package struct WriteInterval: Sendable, Hashable {
         updateTokenMilliseconds = max(1, min(Self.updateTokenMillisecondsMax, quarterOfShortest))
     }
 
-    /// Returns whether two times are in different intervals. An unknown old time always is.
+    /// Returns whether two times are in different intervals. An unknown old time is always in another interval.
     static func isBoundaryCrossed(every milliseconds: Int64, from old: Int64?, to new: Int64) -> Bool {
         guard let old else { return true }
         return old / milliseconds != new / milliseconds

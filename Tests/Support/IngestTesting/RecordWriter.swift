@@ -9,8 +9,9 @@ package final class RecordWriter {
     private let producer: CountingProducer
     private let topic: Topic
     private let lanes: Int
-    /// The partitions that already have a record of this producer.
-    private var writtenPartitions: Set<Int32> = []
+    /// The partitions that already have a record of this producer. Nil stands for the records without a partition and a
+    /// key.
+    private var writtenPartitions: Set<Int32?> = []
 
     package init(on bed: TestBed, to topic: TopicName = .reports) throws {
         producer = try CountingProducer(on: bed, name: topic.rawValue)
@@ -25,8 +26,7 @@ package final class RecordWriter {
     /// - Parameter partition: The partition, or nil if the key decides.
     package func write(key: [UInt8]?, value: [UInt8]?, partition: Int32? = nil) {
         producer.send(to: topic, partition: partition, key: key?.span, value: value?.span)
-        let lane =
-            partition ?? key.map { Int32(Murmur2.partition(forKey: $0.span, partitionCount: lanes)) } ?? -1
+        let lane = partition ?? key.map { Int32(Murmur2.partition(forKey: $0.span, partitionCount: lanes)) }
         // The first record of a producer is sent alone. If a moving leader rejects it and accepts later ones,
         // the rejected record is lost and reported. Most tests must not meet this case.
         if writtenPartitions.insert(lane).inserted { producer.flush() }

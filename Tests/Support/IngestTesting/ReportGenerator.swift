@@ -35,7 +35,7 @@ package struct ReportGenerator {
             let isMatch = percentile < 30
             var report = makeReport(ofKind: .startToken)
             report.attributesType = isMatch ? "MatchAttributes" : "OrderAttributes"
-            // Of four versions three are the token 0, so that most reports repeat it.
+            // The version is 0 in three cases of four, so that most reports repeat a token.
             report.token = token(
                 ofInstallation: number, kind: isMatch ? 1 : 2, version: random.number(below: 4) / 3)
             report.frequentPushesEnabled = true

@@ -9,8 +9,8 @@ internal import Telemetry
 package import TokenSealing
 package import Topics
 
-/// The topics of one Flotilla installation for one test, under a unique prefix. On a cluster that outlives the test they are
-/// deleted together with this object.
+/// The topics of one Flotilla installation for one test, under a unique prefix. On a cluster that outlives the test
+/// they are deleted together with this object.
 package final class TestBed: Sendable {
     package let settings: KafkaSettings
     package let layout: TopicLayout
@@ -30,7 +30,8 @@ package final class TestBed: Sendable {
     }()
     package static let apps = [app.id: app, shortTokenApp.id: shortTokenApp]
 
-    /// The replicas of each partition on a cluster that has so many brokers, as an operator creates the topics.
+    /// The replicas of each partition, as operators choose them. On a cluster with fewer brokers the topics have one
+    /// replica.
     private static let replicationOfCluster = 3
 
     package init(brokers: [String], lanes: Int) throws {

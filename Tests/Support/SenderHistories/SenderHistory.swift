@@ -12,8 +12,8 @@ package struct SenderHistory {
     package enum Kind: Sendable {
         /// All kinds of jobs, with faults of an app and of the network.
         case mixed
-        /// Most jobs are replaced before they are pushed, and event loops stall, as on a loaded machine. When the faults
-        /// have ended, every job must have its final receipt soon.
+        /// Most jobs are replaced before they are pushed, and event loops stall, as on a loaded machine. When the
+        /// faults have ended, every job must have its final receipt soon.
         case overtaken
     }
 

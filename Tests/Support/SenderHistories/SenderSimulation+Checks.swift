@@ -107,8 +107,8 @@ extension SenderSimulation {
         }
     }
 
-    /// Checks that a process ends no job without a push while its lanes may belong to another process, which may push the
-    /// job. Such receipts would have no limit, and those about pushes have the limit of the permits.
+    /// Checks that a process ends no job without a push while its lanes may belong to another process, which may push
+    /// the job. The number of such receipts would have no limit, while permits limit the receipts about pushes.
     func checkLease(of writes: [RecordToWrite], by process: SimulatedProcess) {
         guard now >= process.leaseEnd else { return }
         for write in writes {
@@ -144,6 +144,8 @@ extension SenderSimulation {
 
     // MARK: The end
 
+    /// The number of steps between two checks of all jobs, which are slow.
+    static let stepsBetweenChecks = 4
     /// The largest number of steps until all work is done.
     private static let settleStepsMax = 4_000
 
@@ -160,8 +162,7 @@ extension SenderSimulation {
             settleInTime()
         }
         for stepNumber in 0..<Self.settleStepsMax {
-            // Not before each step, because the check is slow.
-            if stepNumber % 4 == 0, isAtRest { break }
+            if stepNumber % Self.stepsBetweenChecks == 0, isAtRest { break }
             step()
         }
         guard isAtRest else {
@@ -186,12 +187,11 @@ extension SenderSimulation {
                     "jobs have no final receipt \(now.milliseconds(since: start)) ms after the faults: \(openJobs)"
                 )
             }
-            // Not after each step, because the check is slow.
-            for _ in 0..<4 { step() }
+            for _ in 0..<Self.stepsBetweenChecks { step() }
         }
     }
 
-    /// Some jobs without a final receipt.
+    /// Up to three jobs without a final receipt, for a message.
     private var openJobs: [SimulatedJobID] {
         Array(
             jobs.keys.filter { receiptStates[$0]?.final == nil }.sorted { "\($0)" < "\($1)" }.prefix(3))

@@ -113,7 +113,8 @@ extension SenderSimulation {
         stream: SimulatedPool.Stream
     ) {
         guard pool.connections[number] != nil, let request = pool.requests[stream.ticket] else { return }
-        let nextAnswer = stream.isReported ? stream.lateAnswer ?? stream.answer : stream.answer
+        // An answer that is on its way at the deadline comes late too.
+        let nextAnswer = stream.isReported ? (stream.lateAnswer ?? stream.answer) : stream.answer
         if let nextAnswer, !isNetworkCut, nextAnswer.end != .unknown(.overdue), occursOrIsCalm(percent: 60) {
             return receive(nextAnswer, of: process, in: pool, connection: number, stream: stream)
         }

@@ -27,8 +27,9 @@ extension SenderSimulation {
     private static let measurementCount = 2
     /// The time in which the sheets of the faulty app are in hand before the sound app's sheets come.
     private static let headStartMilliseconds = 10_000
-    /// The duration of a cut of the network, and the time after it within which all jobs must be done.
+    /// The duration of a cut of the network.
     private static let cutMilliseconds = 10_000
+    /// The time after a cut within which all jobs must be done.
     private static let cutDelayMillisecondsMax = 30_000
     /// A wrong setting may begin while the newest version is one of these.
     private static let misconfiguredVersions: Range<Int64> = 106..<115
@@ -54,7 +55,7 @@ extension SenderSimulation {
         for sheetNumber in 0..<Self.sheetsBeforeMeasurement {
             makeSheet(of: Self.faultyApp, at: partitionInTurn(forSheet: sheetNumber))
         }
-        runSteps(until: now.advanced(byMilliseconds: Self.headStartMilliseconds)) { false }
+        runSteps(until: now.advanced(byMilliseconds: Self.headStartMilliseconds), isDone: { false })
         for lane in Self.lanes {
             for topic in [JobTopic.normal, .urgent] {
                 makeSheet(of: Self.soundApp, at: SimulatedKafka.Partition(lane: lane, topic: topic))
@@ -81,7 +82,7 @@ extension SenderSimulation {
         isMeasuringDelay = true
         defer { isMeasuringDelay = false }
         isNetworkCut = true
-        runSteps(until: now.advanced(byMilliseconds: Self.cutMilliseconds)) { false }
+        runSteps(until: now.advanced(byMilliseconds: Self.cutMilliseconds), isDone: { false })
         isNetworkCut = false
         runSteps(until: now.advanced(byMilliseconds: Self.cutDelayMillisecondsMax)) {
             !hasOpenJobs(of: [Self.soundApp, Self.faultyApp])
@@ -99,8 +100,7 @@ extension SenderSimulation {
     /// Runs steps until the apps have no open jobs, within a limit of steps.
     private func finishJobs(of apps: Set<String>) {
         for stepNumber in 0..<Self.stepsBeforeMeasurementMax {
-            // Not before each step, because the check is slow.
-            if stepNumber % 4 == 0, !hasOpenJobs(of: apps) { break }
+            if stepNumber % Self.stepsBetweenChecks == 0, !hasOpenJobs(of: apps) { break }
             step()
         }
     }

@@ -88,7 +88,7 @@ extension SenderSimulation {
         // Before the group notices the death, it still accepts commits that were sent.
         for commit in process.commits where commit.isAccepted == nil {
             guard occurs(percent: 50) else { break }
-            _ = accept(commit, of: process)
+            _ = decide(commit, of: process)
         }
         // Others are stored a moment later, in less time than a successor waits. The rest is lost.
         let due = now.advanced(byMilliseconds: random.number(below: Self.resultMillisecondsMax))

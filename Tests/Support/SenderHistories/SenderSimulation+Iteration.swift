@@ -74,8 +74,8 @@ extension SenderSimulation {
     /// Reads receipts, and pauses and resumes partitions.
     private func performConsumerActions(_ actions: DeliveryActions, of process: SimulatedProcess) {
         for read in actions.receiptReads { process.receiptReads.planRead(lane: read.lane, from: read.from) }
-        for flow in actions.pauses {
-            process.isPaused[SimulatedKafka.Partition(lane: flow.lane, topic: flow.topic).index] = true
+        for pause in actions.pauses {
+            process.isPaused[SimulatedKafka.Partition(lane: pause.lane, topic: pause.topic).index] = true
         }
         for resume in actions.resumes {
             let partition = SimulatedKafka.Partition(lane: resume.lane, topic: resume.topic)

@@ -89,11 +89,10 @@ extension SenderSimulation {
     ) {
         switch pool.stateMachine.end(ticket, with: outcome, at: now) {
         case .ended(let end):
-            let mayGetLateAnswer = end == .unknown(.overdue)
+            let answerOfAPNs = end == .answered ? answer : nil
             reportAnswer(
-                of: process, in: pool, request: ticket,
-                answer: end == .answered ? answer ?? PushAnswer(end) : PushAnswer(end),
-                mayGetLateAnswer: mayGetLateAnswer)
+                of: process, in: pool, request: ticket, answer: answerOfAPNs ?? PushAnswer(end),
+                mayGetLateAnswer: end == .unknown(.overdue))
         case .lateAnswer:
             var lateAnswer = answer ?? PushAnswer(.answered)
             lateAnswer.isLate = true

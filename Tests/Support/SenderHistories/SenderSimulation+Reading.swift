@@ -42,7 +42,7 @@ extension SenderSimulation {
             let end = kafka.receiptsEndOffset(ofLane: start.lane)
             var offset = occurs(percent: 10) ? max(0, start.offset - 2) : start.offset
             for _ in 0..<1 + random.number(below: 40) where offset < end {
-                if process.receiptReads.accepts(lane: start.lane, at: offset) {
+                if process.receiptReads.take(lane: start.lane, at: offset) {
                     deliverReceipt(to: process, lane: start.lane, at: offset)
                 }
                 offset += 1
@@ -99,7 +99,7 @@ extension SenderSimulation {
                 process.plan.arrived(
                     record, from: partition.topic, lane: partition.lane, offset: position, at: time)
             }
-            // Sometimes the client goes back.
+            // Sometimes the consumer goes back and reads a record again.
             if occurs(percent: 2) { process.positions[partition.index] = max(0, position - 1) }
             performActions(of: process)
         }

@@ -74,7 +74,8 @@ extension SenderSimulation {
     /// Makes the head of a random send. Its version is higher than all before.
     private func makeHead(app: String) -> SheetHead {
         let (startPercent, groupPercent) = kind == .overtaken ? (5, 95) : (30, 60)
-        let event: PushEvent = occurs(percent: startPercent) ? .start : occurs(percent: 15) ? .end : .update
+        var event = PushEvent.start
+        if !occurs(percent: startPercent) { event = occurs(percent: 15) ? .end : .update }
         let scope: ScopeKind = occurs(percent: groupPercent) ? .group : .recipient
         version += 1
         // A few jobs expire within seconds.

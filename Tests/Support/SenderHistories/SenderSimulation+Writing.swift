@@ -24,17 +24,17 @@ extension SenderSimulation {
         }
     }
 
-    /// Stores a record in its topic. Returns its offset.
-    func append(_ write: RecordToWrite) -> Int64 {
+    /// Stores a record in its topic. Returns its offset, or nil if the record is invalid and was not stored.
+    func append(_ write: RecordToWrite) -> Int64? {
         switch write.content {
         case .receipt:
-            guard let receipt = write.receipt else { return -1 }
+            guard let receipt = write.receipt else { preconditionFailure("a receipt has no sheet") }
             check(receipt, in: write)
             record(receipt, at: kafka.receiptsEndOffset(ofLane: write.lane))
             kafka.receipts[Int(write.lane)].append(.receipt(receipt.encoded()))
             return kafka.receiptsEndOffset(ofLane: write.lane) - 1
         case .tier(let tier, let origin):
-            guard let sheet = write.sheet else { return -1 }
+            guard let sheet = write.sheet else { preconditionFailure("a record of a tier has no sheet") }
             let partition = SimulatedKafka.Partition(
                 lane: write.lane, topic: tier == .seconds5 ? .later5s : .later2m)
             var content = sheet.content
@@ -42,7 +42,7 @@ extension SenderSimulation {
             let unproven = write.lines.positions(of: sheet.unprovenLines)
             do { return try kafka.append(content, origin: origin, unproven: unproven, to: partition) } catch {
                 reportViolation("a tier's sheet cannot be read: \(error)")
-                return -1
+                return nil
             }
         case .deadLetter, .malformed:
             kafka.deadLetterCount += 1
@@ -59,11 +59,13 @@ extension SenderSimulation {
         }
     }
 
-    /// Lets the group decide about requested commits, and tells the plan about decided ones. Either may wait.
+    /// Lets the group decide about requested commits, and tells the plan about decided ones. Either may wait, except
+    /// that a process waits for the result of its last commit before it gives its lanes back (`lastCommit`).
     func commitOffsets(of process: SimulatedProcess) {
         for index in process.commits.indices where process.commits[index].isAccepted == nil {
-            guard process.lastCommit != nil || occursOrIsCalm(percent: 80) else { break }
-            process.commits[index].isAccepted = accept(process.commits[index], of: process)
+            let mustDecideNow = process.lastCommit != nil
+            guard mustDecideNow || occursOrIsCalm(percent: 80) else { break }
+            process.commits[index].isAccepted = decide(process.commits[index], of: process)
         }
         while let commit = process.commits.first, let isAccepted = commit.isAccepted,
             occursOrIsCalm(percent: 70)
@@ -73,20 +75,23 @@ extension SenderSimulation {
         }
         guard let lastCommit = process.lastCommit else { return }
         process.lastCommit = nil
-        notify(process, of: lastCommit, isAccepted: accept(lastCommit, of: process))
+        notify(process, of: lastCommit, isAccepted: decide(lastCommit, of: process))
     }
 
     private func notify(
         _ process: SimulatedProcess, of commit: SimulatedProcess.PendingCommit, isAccepted: Bool
     ) {
+        // After a long stop a process doubts that its lanes are its own. Only a commit that it requested since then
+        // proves it.
         if isAccepted, !commit.wasRequestedBeforeStop { process.doubtsItsLanes = false }
         process.plan.committed(commit.number, isAccepted: isAccepted, at: time)
         performActions(of: process)
     }
 
-    /// Returns whether the group accepts the commit. It accepts a commit whole or not at all, and only from
-    /// the owner of the lanes since before the request.
-    func accept(_ commit: SimulatedProcess.PendingCommit, of process: SimulatedProcess) -> Bool {
+    /// Lets the group accept or refuse a commit, and stores the offsets of an accepted one. Returns whether the group
+    /// accepts it. The group accepts it whole or not at all, and only from the process that has owned the lanes since
+    /// before the request.
+    func decide(_ commit: SimulatedProcess.PendingCommit, of process: SimulatedProcess) -> Bool {
         let isOwner =
             commit.epoch == process.epoch && commit.offsets.allSatisfy { process.lanes.contains($0.lane) }
         guard isOwner, isCalm || !occurs(percent: 10) else { return false }

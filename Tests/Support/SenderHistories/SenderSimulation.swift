@@ -45,7 +45,7 @@ final class SenderSimulation {
     var unixMilliseconds: Int64 = 1_763_600_000_000
     /// Records that left a process before it was killed, with their time of arrival.
     var recordsInTransit: [(due: Instant, write: RecordToWrite)] = []
-    /// Whether the group is taking all lanes away, to assign them anew.
+    /// Whether the group is taking all lanes away, to assign them again.
     var isRebalancing = false
     private var processCount = 0
     let reader = JSONReader()
@@ -103,10 +103,13 @@ final class SenderSimulation {
     func reportViolation(_ text: String) {
         if violations.count < Self.violationsMax { violations.append(text) }
     }
+
     /// Returns true with a probability.
     func occurs(percent: Int) -> Bool { random.number(below: 100) < percent }
+
     /// Returns true with a probability. In calm it is always true, so that pending work happens at once.
     func occursOrIsCalm(percent: Int) -> Bool { isCalm || occurs(percent: percent) }
+
     var time: CurrentTime { CurrentTime(now: now, unixMilliseconds: unixMilliseconds) }
 
     func addProcess() {

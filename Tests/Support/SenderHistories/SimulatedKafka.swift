@@ -36,7 +36,7 @@ struct SimulatedKafka {
     var receipts: [[ReceiptEntry]]
     var deadLetterCount = 0
     /// The committed offset and its metadata, by `Partition.index`.
-    var committed: [(offset: Int64, note: String)?]
+    var committed: [(offset: Int64, metadata: String)?]
 
     init(lanes: Int) {
         sheets = Array(repeating: [], count: lanes * Partition.topicCount)
@@ -64,7 +64,7 @@ struct SimulatedKafka {
             partitions: JobTopic.allCases.map { topic in
                 let commit = committed[Partition(lane: lane, topic: topic).index]
                 return LanePartitionStart(
-                    base: commit?.offset ?? 0, metadata: commit.flatMap { CommitMetadata(text: $0.note) })
+                    base: commit?.offset ?? 0, metadata: commit.flatMap { CommitMetadata(text: $0.metadata) })
             })
     }
 }

@@ -64,8 +64,8 @@ final class SimulatedProcess {
     // Records and offsets.
     /// The records on their way to the cluster, in order.
     var pendingWrites: [(id: UInt64, write: RecordToWrite)] = []
-    /// The records that are stored and not acknowledged.
-    var storedWrites: [(id: UInt64, offset: Int64)] = []
+    /// The records that are stored and not acknowledged, with their offsets.
+    var storedWrites: [(id: UInt64, offset: Int64?)] = []
     /// The requested commits, in order.
     var commits: [PendingCommit] = []
     /// The last commit before lanes are released. The worker waits for its result.
@@ -94,8 +94,8 @@ final class SimulatedProcess {
     /// The end of a stall of the event loop, or nil while it runs. The library's threads go on, so the group keeps the
     /// process.
     var stalledUntil: Instant?
-    /// Whether the process cannot know that the lanes are still its own, because it was stopped for long. An assignment,
-    /// a loss, or a commit that was requested and accepted after the stop ends the doubt.
+    /// Whether the process cannot know that the lanes are still its own, because it was stopped for long. An
+    /// assignment, a loss, or a commit that was requested and accepted after the stop ends the doubt.
     var doubtsItsLanes = false
     /// Whether the group took its lanes while it was stopped. A poll tells the process.
     var hasLostLanes = false

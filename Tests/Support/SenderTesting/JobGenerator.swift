@@ -57,8 +57,8 @@ package struct JobGenerator {
     private mutating func writeNextSend() {
         // Ten of 100 sends start a group, four end one, and the others are updates.
         let percentile = random.number(below: 100)
-        let mayStart = groups.count < Self.groupsMax
-        if groups.isEmpty || percentile < 10 && mayStart { return startGroup() }
+        let startsGroup = percentile < 10 && groups.count < Self.groupsMax
+        if groups.isEmpty || startsGroup { return startGroup() }
         let index = random.number(below: groups.count)
         if percentile < 14 {
             let group = groups.remove(at: index)

@@ -70,8 +70,9 @@ package final class JobLoad {
     }
 
     private func nextLane() -> Int32 {
-        defer { lane = (lane + 1) % Int32(lanes) }
-        return lane
+        let next = lane
+        lane = (lane + 1) % Int32(lanes)
+        return next
     }
 
     /// Waits for all acknowledgements. Returns whether every sheet is stored.

@@ -297,9 +297,9 @@ package struct SenderCheck: Sendable {
         }
     }
 
-    /// Returns whether a job with two final receipts may have had a permit of the frozen process. A superseded job needs
-    /// none, because one check drops a whole sheet. If the process dropped it just before the freeze, the receipt may be
-    /// stored after it, and the next owner may have pushed the job.
+    /// Returns whether a job with two final receipts may have had a permit of the frozen process. A superseded job
+    /// needs none, because one check drops a whole sheet. If the process dropped it just before the freeze, the receipt
+    /// may be stored after it, and the next owner may have pushed the job.
     private func mayHavePermitOfZombie(_ history: JobHistory) -> Bool {
         guard let first = history.finalReceipts.min(by: { $0.at < $1.at }),
             history.finalReceipts.contains(where: { $0.outcome != .superseded })
@@ -323,9 +323,8 @@ package struct SenderCheck: Sendable {
             duplicates += zip(history.pushes, history.pushes.dropFirst()).map { (first: $0, second: $1) }
         }
         if duplicateStarts > 0 { recordFault("\(duplicateStarts) starts were pushed twice") }
-        duplicatesAfterLateAnswer = duplicates.count
+        duplicatesAfterLateAnswer = duplicates.count { first, _ in first.isAnsweredLate }
         duplicates.removeAll { first, _ in first.isAnsweredLate }
-        duplicatesAfterLateAnswer -= duplicates.count
         duplicates.sort { $0.second.receivedAt < $1.second.receivedAt }
         for death in processFaults.filter(\.isDeath).sorted(by: { $0.from < $1.from }) {
             // If APNs dies, both senders do not know the outcomes of their pushes.

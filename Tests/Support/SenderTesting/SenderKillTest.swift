@@ -179,7 +179,7 @@ package final class SenderKillTest {
             _ = try await senders[number].process.exitStatus()
             senders[number] = try startSender(number: number)
         case .freeze:
-            // When the sender wakes, its lanes belong to the other one.
+            // When the sender wakes, its lanes belong to the other sender.
             senders[number].freeze()
             let freezeEnd = Date(timeIntervalSinceNow: Double(plan.frozenMilliseconds) / 1000)
             while Date() < freezeEnd { readReceipts() }

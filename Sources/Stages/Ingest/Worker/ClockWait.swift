@@ -33,7 +33,7 @@ package struct ClockWait: Sendable {
 
     package init() {}
 
-    /// Returns whether a batch must wait, and notes it. Called before each batch is merged.
+    /// Decides whether a batch must wait, notes the decision, and returns it. Called before each batch is merged.
     ///
     /// - Parameters:
     ///   - newestStamp: the newest stamp of the cluster in the batch, in milliseconds since 1970. Nil if it has none.
@@ -44,17 +44,17 @@ package struct ClockWait: Sendable {
     ) -> Bool {
         isWaiting = false
         guard let newestStamp, newestStamp > decisionTime + Self.toleranceMilliseconds else { return false }
-        let since = beginOrContinue(at: now)
+        let since = beginningOfDifference(at: now)
         difference = Difference(since: since, stampOffset: newestStamp - now.milliseconds, seenAt: now)
         isWaiting = !isMachineConfirmed || now.milliseconds(since: since) < Self.brokerClockMillisecondsMax
         if isWaiting { nextCheck = now.advanced(byMilliseconds: Self.recheckMilliseconds) }
         return isWaiting
     }
 
-    /// Returns the beginning of the difference. A batch without reports that are ahead does not end it, because the
-    /// next batch can have such reports again. It is over if its stamp is no longer ahead, or if it was not seen for a
-    /// long time.
-    private func beginOrContinue(at now: Instant) -> Instant {
+    /// Returns the beginning of the difference, which is now for a new difference. A batch without reports that are
+    /// ahead does not end the difference, because the next batch can have such reports again. The difference is over
+    /// if its stamp is no longer ahead, or if it was not seen for a long time.
+    private func beginningOfDifference(at now: Instant) -> Instant {
         guard let difference,
             now.milliseconds(since: difference.seenAt) <= Self.brokerClockMillisecondsMax
         else { return now }

@@ -91,6 +91,7 @@ extension IngestDecider {
         }
     }
 
+    /// Writes the report for the installation that has lost its token.
     private func tell(
         _ loss: TokenOwner.Loss, ofToken tokenHash: String, of claims: TokenClaims, offset: Int64
     ) {

@@ -11,8 +11,8 @@ internal import Topics
 /// overlays.
 ///
 /// `+Transaction` has the steps of a transaction, `+Merge` decides about its reports, and `+Lookup` finds the known
-/// installations. `+Erasure` erases users from all installations of a partition. `+TokenOwner` decides which installation
-/// has a start token. `+Clock` decides whether reports wait for a clock. `+Sweep` expires data.
+/// installations. `+Erasure` erases users from all installations of a partition. `+TokenOwner` decides which
+/// installation has a start token. `+Clock` decides whether reports wait for a clock. `+Sweep` expires data.
 final class IngestDecider: RecordDecider {
     typealias Step = IngestStep
     typealias Part = ReportsPartition
@@ -105,7 +105,10 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Readiness
 
-    var isReady: Bool { mergers.isReady && (!clockWait.isWaiting || stage.time.now() >= clockWait.nextCheck) }
+    var isReady: Bool {
+        let waitsForClock = clockWait.isWaiting && stage.time.now() < clockWait.nextCheck
+        return mergers.isReady && !waitsForClock
+    }
 
     var readinessProblems: [String] {
         (clockProblem.map { [$0] } ?? [])
@@ -126,8 +129,8 @@ final class IngestDecider: RecordDecider {
 
     // MARK: Work
 
-    /// Returns a pause after a batch that is not full, because a larger batch costs less for each report. A backlog fills
-    /// the batch and is not delayed.
+    /// Returns a pause after a batch that is not full, because a larger batch costs less for each report. A backlog
+    /// fills the batch and is not delayed.
     func gatheringMilliseconds(after batch: borrowing PendingBatch, tookMilliseconds: Int) -> Int {
         if batch.records.isFull { return 0 }
         return ReportGathering.pauseMilliseconds(

@@ -8,8 +8,8 @@ package struct IngestSettings: OperatorSettings {
     package var batchRecordsMax = 10_000
     /// The most bytes of reports in one transaction.
     package var batchBytesMax = 8 << 20
-    /// The most records that one transaction writes. It ends after the report that reaches the limit, and the
-    /// next one takes the rest of the batch.
+    /// The most records that one transaction writes. The transaction ends after the report that reaches the limit, and
+    /// the next transaction takes the rest of the batch.
     package var outputRecordsMax = IngestOutput.recordsMax
     /// The size of the reports that the Kafka library fetches ahead. The library counts only their values. In memory, a
     /// small report takes four times as much.

@@ -3,8 +3,8 @@ internal import InstallationRecords
 internal import JSON
 internal import RecordFormat
 
-/// The claims of start tokens that the reports of the current transaction cause, by the record that each goes into. Together
-/// they cost less than a record for each claim.
+/// The claims of start tokens that the reports of the current transaction cause, by the record that each goes into.
+/// Together they cost less than a record for each claim.
 struct PendingClaims {
     private struct Destination: Hashable {
         let app: String

@@ -2,8 +2,8 @@ internal import InstallationRecords
 internal import Kafka
 internal import StageSupport
 
-/// The writer of reports that lie in a wrong partition, and of erasures that every partition needs. It writes to
-/// `reports`, the topic that ingest reads.
+/// The writer of reports that lie in a wrong partition, of erasures that every partition needs, and of claims of
+/// tokens. It writes to `reports`, the topic that ingest reads.
 struct ReportForwarder {
     private static let headersMax = 3
 
@@ -15,7 +15,7 @@ struct ReportForwarder {
         self.topic = topic
     }
 
-    /// Writes a record that is not about a report to a partition.
+    /// Writes a record that is not a report, such as claims of tokens, to a partition.
     func write(_ value: Span<UInt8>, key: [UInt8], to partition: Int32) {
         var headers = RecordHeaders(capacity: 0)
         writer.send(to: topic, partition: partition, key: key.span, value: value, headers: &headers)

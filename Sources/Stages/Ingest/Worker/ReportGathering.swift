@@ -1,8 +1,8 @@
-/// The pause between transactions under load, in which more reports gather. A transaction writes to every partition of three
-/// topics, and each of them is synced twice. Without the pause, transactions of reports that follow one another keep the
-/// disks of the cluster busy, and each transaction of a send waits behind them.
+/// The pause between transactions under load, in which more reports gather. A transaction writes to every partition of
+/// three topics, and each of them is synced twice. Without the pause, transactions of reports that follow one another
+/// keep the disks of the cluster busy, and each transaction of a send waits behind them.
 enum ReportGathering {
-    /// The least reports of a transaction that counts as load.
+    /// A transaction counts as load from this number of reports.
     static let recordsMin = 64
     /// The pause, as a multiple of the duration of the last transaction.
     private static let durationMultiple = 2

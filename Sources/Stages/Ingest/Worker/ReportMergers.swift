@@ -58,8 +58,9 @@ final class ReportMergers {
         if let lastMerger, lastMerger.app.id == app { return lastMerger }
         // The wait uses the steady clock. By a wall clock that is behind, the report would stay young, and the wait
         // would be longer.
-        let wait = Int(min(max(0, Self.catalogWaitMilliseconds - age), Self.catalogWaitMilliseconds))
-        let waitEnd = Instant.now().advanced(byMilliseconds: wait)
+        // The age is negative if the record's stamp is ahead.
+        let wait = max(0, Self.catalogWaitMilliseconds - max(0, age))
+        let waitEnd = Instant.now().advanced(byMilliseconds: Int(wait))
         while true {
             if let merger = mergers[app] {
                 lastMerger = merger

@@ -35,9 +35,10 @@ struct TokenOwnerBatch {
 
     /// Changes the owner. Returns whether this is the first change of the entry.
     mutating func setOwner(_ row: TokenOwnerRow, ofEntryAt index: Int) -> Bool {
-        defer { entries[index].isChanged = true }
+        let isFirstChange = !entries[index].isChanged
         entries[index].row = row
-        return !entries[index].isChanged
+        entries[index].isChanged = true
+        return isFirstChange
     }
 
     /// Adds the records of the changed owners.

@@ -1,7 +1,7 @@
 internal import Lifecycle
 
 /// A hash of 128 bits that stands for a name, so that tables need no strings. It depends on a seed that clients do not
-/// know. So fingerprints of two names do not collide in practice, even if a client chooses the names. Where 64 bits are
+/// know. So fingerprints of two names do not collide in practice, even if a client chooses the names. If 64 bits are
 /// enough, `high` is used alone.
 struct Fingerprint: Hashable, Sendable {
     let high: UInt64

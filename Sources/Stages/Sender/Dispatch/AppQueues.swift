@@ -36,12 +36,12 @@ package final class AppQueues {
 
     /// Number of pushes that its usual connections still take; nil if they were not asked in this step.
     @safe @exclusivity(unchecked) private var capacity: Int?
-    /// The same for the suspect connections.
+    /// Number of pushes that its suspect connections still take; nil if they were not asked in this step.
     @safe @exclusivity(unchecked) private var suspectCapacity: Int?
     /// Number of starts whose intent is stored or being stored and that have not left. They need room on the usual
     /// connections.
     private var waitingStarts = 0
-    /// The same for the suspect connections.
+    /// Number of such starts that need room on the suspect connections.
     private var suspectWaitingStarts = 0
     /// Number of permits that its lines hold.
     @safe @exclusivity(unchecked) var permits = 0
@@ -134,8 +134,9 @@ package final class AppQueues {
 
     /// Removes all lines that wait for the suspect connections, and returns them. The caller puts back those that stay.
     func takeAllSuspectLines() -> FIFOQueue<QueuedLine> {
-        defer { suspects = FIFOQueue() }
-        return suspects
+        let lines = suspects
+        suspects = FIFOQueue()
+        return lines
     }
 
     // MARK: Connections

@@ -13,8 +13,8 @@ struct Breaker: Sendable {
     static let refusedRecipientsMin = 20
     /// The breaker opens from this number of answers that blame the app's settings.
     static let misconfiguredAnswersMin = 3
-    /// Refusals open the breaker only if they are at least this share of the refusals and the good answers together. For
-    /// answers that blame the app's settings it is the same. The other cause does not count.
+    /// The least share that opens the breaker: of refusals among refusals and good answers, or of answers that blame
+    /// the settings among these and good answers. The two kinds of wrong answers are not added up.
     static let wrongShareMin = 0.5
     /// Pause between two probes.
     static let probePauseMilliseconds = 5_000
@@ -85,7 +85,7 @@ struct Breaker: Sendable {
         return open(because: reason, at: now)
     }
 
-    /// Returns whether so many wrong answers are at least `wrongShareMin` of these and the good ones.
+    /// Returns whether this number of wrong answers is at least `wrongShareMin` of the wrong and the good answers.
     private func isLargeShare(_ wrongAnswers: Int) -> Bool {
         let answers = wrongAnswers + window.current.good + window.previous.good
         return Double(wrongAnswers) >= Self.wrongShareMin * Double(answers)

@@ -59,11 +59,11 @@ struct InterruptedPasses {
         points[pass] = InterruptionPoint(subject: sheet.subjects[line])
     }
 
-    /// Lets a newly queued sheet continue an interrupted pass of its group and lane. Returns whether it does, so that
-    /// it goes before earlier sheets of its update.
+    /// Lets a newly queued sheet continue an interrupted pass of its group and lane, if there is one. Returns whether
+    /// the sheet continues it. Such a sheet goes before earlier sheets of its update.
     ///
     /// The first sheet with the phone of the point continues from that phone. All later sheets of its update follow it.
-    mutating func isContinued(by sheet: Sheet, seed: UInt64) -> Bool {
+    mutating func continuePass(with sheet: Sheet, seed: UInt64) -> Bool {
         guard !points.isEmpty, sheet.isPartOfPass, let group = sheet.group else { return false }
         let pass = PassKey(lane: sheet.lane.number, group: group)
         guard var point = points[pass] else { return false }

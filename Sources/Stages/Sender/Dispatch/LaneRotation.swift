@@ -16,8 +16,8 @@ struct LaneRotation {
     private var passes = InterruptedPasses()
     /// Numbers of the lanes that have sheets, in order.
     private var lanes: [Int32] = []
-    /// The lane whose turn it is. If it has no sheets, the turn is of the next lane that has some. It stays if all
-    /// sheets are dropped, so that the lanes that wait still have their turn before those that had theirs.
+    /// The lane whose turn it is. If it has no sheets, the next lane with sheets has the turn. If all sheets are
+    /// dropped, the number stays, so that lanes that had no turn yet come before lanes that had one.
     private var currentLane: Int32 = 0
     /// Number of sheets that the current lane has had in this turn.
     private var sheetsHadInTurn = 0
@@ -42,7 +42,8 @@ struct LaneRotation {
         }
         sheets[lane, default: FIFOQueue()].append(sheet)
         count += 1
-        if passes.isContinued(by: sheet, seed: seed) { sheets[lane]?.moveLastBeforeYieldingSheets() }
+        let continuesPass = passes.continuePass(with: sheet, seed: seed)
+        if continuesPass { sheets[lane]?.moveLastBeforeYieldingSheets() }
     }
 
     /// Notes where a newer state interrupts the passes of sheets. The caller drops the sheets afterwards.

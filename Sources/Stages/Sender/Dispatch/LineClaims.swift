@@ -110,7 +110,8 @@ struct LineClaims {
         sheet.setHoldsSubject(false, for: line)
         subjects.remove(sheet.subjects[line])
         if blocked.isEmpty { return }
-        // All of them are dispatched again. The first one holds the subject, and the others are blocked again.
+        // All lines that waited for the subject are dispatched again. The first of them takes the subject, and the
+        // others are blocked again.
         for next in blocked.removeValue(forKey: sheet.subjects[line]) ?? []
         where next.sheet.isInHand && next.sheet.states[next.line].stage == .blocked {
             next.sheet.app.requeue(next)

@@ -32,8 +32,8 @@ enum LineDecision: Sendable {
     /// The app has no connections, for example because it has no provider key. The waiting lines of the sheet move to a
     /// tier.
     case moveSheet(LaterTier, reason: String)
-    /// The app's breaker is open. The sheet waits in a tier, which is chosen when the decision is carried out: one sheet
-    /// of each lane comes back early as the scout.
+    /// The app's breaker is open. The sheet waits in a tier, which is chosen when the decision is carried out: one
+    /// sheet of each lane comes back early as the scout.
     case pauseSheet(reason: String?)
 }
 
@@ -102,7 +102,7 @@ extension DeliveryPlan {
             return isSuspect ? .waitForSuspectConnections : .stuck
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
-            // Each waiting start has ordered its intent before, so it takes the capacity before this one.
+            // The waiting starts ordered their intents earlier, so they take capacity before this start does.
             let capacityLeft = capacity - app.waitingStarts(isSuspect: isSuspect)
             guard capacityLeft > 0 else { return isSuspect ? .waitForSuspectConnections : .stuck }
             return .storeIntent(startsMax: capacityLeft, isSuspect: isSuspect, isProbe: isProbe)

@@ -33,7 +33,8 @@ struct Permits: Sendable {
     func available(holding held: Int, isAlone: Bool) -> Int {
         if isAlone { return free }
         let share = (Self.shareOfFree * (free + held)) / (Self.shareOfFree + 1)
-        return max(0, min(free, share - held))
+        let unusedShare = max(0, share - held)
+        return min(free, unusedShare)
     }
 
     mutating func take(_ count: Int = 1) {

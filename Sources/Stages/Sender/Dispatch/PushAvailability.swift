@@ -26,9 +26,12 @@ extension Sheet {
     /// step, and once for each sheet.
     func availabilityLeftThisStep(isSuspect: Bool, by availability: AvailabilityCheck) -> AvailabilityLeft {
         let knownCapacity = app.knownCapacity(isSuspect: isSuspect)
-        if let knownCapacity, knownCapacity <= 0 || isSendable { return .open(capacity: knownCapacity) }
-        // If only this sheet was not asked about, the answer shows whether it can be pushed. Its capacity does not
-        // count, because the connections do not know yet of the pushes that were ordered in this step.
+        if let knownCapacity {
+            let needsNoAnswer = isSendable || knownCapacity <= 0
+            if needsNoAnswer { return .open(capacity: knownCapacity) }
+        }
+        // If the capacity is known, the answer only shows whether this sheet can be pushed. The capacity in the answer
+        // does not count, because the connections do not know yet of the pushes that were ordered in this step.
         switch availability(self, isSuspect) {
         case .open(let capacity), .connecting(let capacity):
             isSendable = true

@@ -46,8 +46,9 @@ extension FIFOQueue<Sheet> {
         var sheetToPlace = last
         replaceAll { sheet in
             guard sheet === last || sheet.yields(to: last) else { return sheet }
-            defer { sheetToPlace = sheet }
-            return sheetToPlace
+            let placedSheet = sheetToPlace
+            sheetToPlace = sheet
+            return placedSheet
         }
     }
 }

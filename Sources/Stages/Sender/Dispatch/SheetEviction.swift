@@ -17,8 +17,8 @@ struct SheetEviction {
     var hasSeveralApps = true
     private var nextCheck = Instant(nanoseconds: 0)
 
-    /// Returns whether the apps are checked now. If so, the next check is an interval later.
-    mutating func isDue(at now: Instant) -> Bool {
+    /// Returns whether the apps are checked now. If so, the next check is due after the interval.
+    mutating func takeDueCheck(at now: Instant) -> Bool {
         guard now >= nextCheck else { return false }
         nextCheck = now.advanced(byMilliseconds: Self.checkMilliseconds)
         return true

@@ -5,15 +5,15 @@ internal import Lifecycle
 ///
 /// Usually they use the usual connections. After a first start to millions of new phones all tokens are unproven, and
 /// the single suspect connection would be a bottleneck. But anyone with a report key can invent tokens, and APNs slows
-/// down connections with many refusals. So if APNs refuses most of them, the suspect connections are preferred. If
-/// these are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again,
+/// down connections with many refusals. So if APNs refuses most unproven tokens, the suspect connections are preferred.
+/// If these are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again,
 /// the preference ends at once.
 struct UnprovenTokens: Sendable {
-    /// Lower limit of refusals that makes unproven tokens suspect.
+    /// Unproven tokens become suspect from this number of refusals in the window.
     static let refusedMin = 20
-    /// Lower limit of the share of refusals among the answers for unproven tokens, for the same.
+    /// They become suspect only if refusals are at least this share of the answers for unproven tokens.
     static let refusedShareMin = 0.5
-    /// Unproven tokens stay suspect for this time after the last refusal within both limits.
+    /// Unproven tokens stay suspect for this time after the last refusal that reached both limits.
     static let suspicionMilliseconds = 60_000
     /// Limit of accepted tokens that are reported as proven in a second. After a first start to millions of phones, a
     /// report for each token would delay the reports of the phones. The breaker needs only a sample, and a token

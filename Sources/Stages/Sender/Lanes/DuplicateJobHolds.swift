@@ -40,8 +40,8 @@ struct DuplicateJobHolds {
     mutating func receiptsFrom(above base: Int64) -> Int64? {
         while let hold = earlier.first, hold.offset < base { earlier.removeFirst() }
         if let hold = newest, hold.offset < base { newest = nil }
-        var lowest = newest?.receiptsFrom
-        if let hold = earlier.first { lowest = min(lowest ?? hold.receiptsFrom, hold.receiptsFrom) }
-        return lowest
+        guard let newest else { return earlier.first?.receiptsFrom }
+        guard let oldest = earlier.first else { return newest.receiptsFrom }
+        return min(oldest.receiptsFrom, newest.receiptsFrom)
     }
 }

@@ -2,12 +2,12 @@
 /// long as there may be such sheets, the next owner must read the receipts about them. Sheets that we wrote to the tier
 /// and whose offsets are unknown count too.
 ///
-/// Three boundaries limit them. One that is known and passed by all finished sheets is enough:
+/// Three boundaries limit them. If all sheets below one of the boundaries are finished, no such sheet is unfinished:
 ///
 /// | boundary | meaning |
 /// |---|---|
 /// | `windowEnd` | An earlier owner began sheets only below it. It says nothing about the sheets of a tier, because an owner writes there at any offset. |
-/// | `endReachedAt` | The end of the partition, once no record of an earlier owner could follow. |
+/// | `endReachedAt` | The end of the partition, seen when no record of an earlier owner could follow. |
 /// | `ownSheetsFrom` | A sheet that we wrote to the tier after all of theirs. The end of a tier may never be reached, because its last sheets are not due. |
 struct EarlierOwnerSheets {
     private let isTier: Bool
@@ -62,8 +62,8 @@ struct EarlierOwnerSheets {
 
     /// Notes a sheet that we wrote to the tier when no earlier owner could write there any more.
     ///
-    /// - Parameter withoutOffsetWhenOrdered: `ownSheetsWithoutOffset` when the write was ordered. If it has risen since,
-    ///   a sheet of ours with an unknown offset may lie before this one.
+    /// - Parameter withoutOffsetWhenOrdered: `ownSheetsWithoutOffset` when the write was ordered. If it has risen
+    ///   since, a sheet of ours with an unknown offset may lie before this one.
     mutating func noteOwnSheet(at offset: Int64, withoutOffsetWhenOrdered: Int) {
         if withoutOffsetWhenOrdered == ownSheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
     }

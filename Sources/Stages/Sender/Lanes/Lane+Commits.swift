@@ -25,10 +25,11 @@ extension Lane {
     /// Returns whether the next owner would read many more receipts than needed. This also covers a topic without
     /// traffic, which has no other reason to commit.
     private func isMetadataOld(of topic: JobTopic, limits: SenderLimits) -> Bool {
-        let oldestNeeded = self[topic].committedReceiptsFrom + limits.receiptsBehindMax
-        guard phase == .open, receiptsEnd > oldestNeeded else { return false }
+        let committedFrom = self[topic].committedReceiptsFrom
+        // New metadata names an offset up to `receiptsEnd`. If even that is near, the metadata need not be made.
+        guard phase == .open, receiptsEnd - committedFrom > limits.receiptsBehindMax else { return false }
         let newMetadata = metadata(of: topic, window: limits.window, hasNothingInFlight: false)
-        return newMetadata.receiptsFrom > oldestNeeded
+        return newMetadata.receiptsFrom - committedFrom > limits.receiptsBehindMax
     }
 
     /// Whether a topic needs our own metadata at once. The metadata of the other topics is committed with it,
@@ -54,8 +55,9 @@ extension Lane {
     private func metadata(of topic: JobTopic, window: Int64, hasNothingInFlight: Bool) -> CommitMetadata {
         let receiptsFrom = self[topic].receiptsForNextOwner(end: receiptsEnd)
         let partition = self[topic]
+        // The window must cover all sheets that we or an earlier owner may have begun.
         var windowEnd = max(partition.windowEnd, partition.earlierWindowEnd)
-        // While sheets of an earlier owner wait, a window that covers both windows lets the sheets above them begin.
+        // While sheets of an earlier owner wait, the window also covers offsets above them, so that later sheets begin.
         if phase.waitsForEarlierOwner { windowEnd = max(windowEnd, partition.earlierWindowEnd + window) }
         // While an earlier owner may have pushes in flight, the next owner has to wait for it too, even if it is us.
         return CommitMetadata(

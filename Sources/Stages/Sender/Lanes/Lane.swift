@@ -13,8 +13,8 @@ internal import Lifecycle
 /// 3. `rereadingReceipts`: the receipts that it wrote in that time are read, up to another marker.
 /// 4. `open`: all sheets may begin.
 ///
-/// If no earlier owner may still push, phase 4 follows phase 1. From phase 2 on, other sheets begin, but only within a window that
-/// committed metadata names. So the next owner knows which sheets may have been begun.
+/// If no earlier owner may still push, phase 4 follows phase 1. From phase 2 on, other sheets begin, but only within a
+/// window that committed metadata names. So the next owner knows which sheets may have been begun.
 final class Lane {
     let number: Int32
     /// The number of this process's loop as an owner of lanes.
@@ -23,8 +23,8 @@ final class Lane {
     private var partitions: [LanePartition]
     /// Receipts about jobs that an earlier owner may have begun, or that have a duplicate.
     var ledger: ReceiptLedger
-    /// The end of `receipts` as far as it is known, with our own records. Records that we order now will lie at or above
-    /// it.
+    /// The end of `receipts` as far as it is known, with our own records. Records that we order now will lie at or
+    /// above it.
     private(set) var receiptsEnd: Int64 = 0
     /// End of the receipts that were read. The next read begins here, because an earlier owner may have written records
     /// between ours.
@@ -138,8 +138,9 @@ final class Lane {
 
     // MARK: Sheets
 
-    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of its duplicate, if it comes from a
-    /// tier, or of an earlier owner. The other copy of a duplicate, outside the tiers, lies in that owner's window.
+    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of its duplicate, if it comes
+    /// from a tier, or of an earlier owner. The other copy of a duplicate, outside the tiers, lies in that owner's
+    /// window.
     func mayHaveReceipts(about sheet: Sheet) -> Bool {
         sheet.originLines != nil || sheet.offset < self[sheet.topic].earlierWindowEnd
     }
@@ -152,14 +153,15 @@ final class Lane {
     /// Holds a sheet until `takeSheetsHeldForEarlierOwner`.
     func holdForEarlierOwner(_ sheet: Sheet) { sheetsHeldForEarlierOwner.append(sheet) }
 
-    /// Returns the sheets that were held for the earlier owner.
+    /// Removes the sheets that were held for the earlier owner, and returns them.
     func takeSheetsHeldForEarlierOwner() -> [Sheet] {
-        defer { sheetsHeldForEarlierOwner = [] }
-        return sheetsHeldForEarlierOwner
+        let sheets = sheetsHeldForEarlierOwner
+        sheetsHeldForEarlierOwner = []
+        return sheets
     }
 
-    /// Whether lines of a sheet may leave: the lane may push, and the sheet lies within the window and does not wait for
-    /// an earlier owner.
+    /// Whether lines of a sheet may leave: the lane may push, and the sheet lies within the window and does not wait
+    /// for an earlier owner.
     func mayPush(_ sheet: Sheet) -> Bool {
         mayPush && !mustHoldForEarlierOwner(sheet) && sheet.offset < self[sheet.topic].windowEnd
     }

@@ -6,7 +6,7 @@ extension LaneOwnership {
     mutating func commit(at now: Instant, into actions: inout DeliveryActions) {
         guard commits.isIdle, releaseBy == nil, !lanes.isEmpty else { return }
         // To learn whether the lanes are still ours, offsets are committed even if they have not changed.
-        let confirms = lease.asksForConfirmation(at: now, againInMilliseconds: limits.commitMilliseconds)
+        let confirms = lease.takeDueConfirmation(at: now, againInMilliseconds: limits.commitMilliseconds)
         let isDue = now >= commits.nextDue || confirms
         if isDue {
             commits.postpone(until: now.advanced(byMilliseconds: limits.commitMilliseconds))

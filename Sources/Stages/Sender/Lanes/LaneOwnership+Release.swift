@@ -52,10 +52,11 @@ extension LaneOwnership {
     }
 
     private func makeOrphans(of leaving: [Lane], at now: Instant) {
-        // The next owner waits for the whole settling time before it reads our last receipts. A process that was
-        // suspended does not know since when the lanes belong to another process.
-        let milliseconds = lease.needsConfirmation ? 0 : limits.settleMilliseconds / 2
-        let leaseUntil = now.advanced(byMilliseconds: milliseconds)
+        // The next owner waits for the whole settling time before it reads our last receipts. So in the first half of
+        // this time, records that need a lease may still be written. A process that was suspended does not know since
+        // when the lanes belong to another process, so it writes none.
+        let leaseMilliseconds = lease.needsConfirmation ? 0 : limits.settleMilliseconds / 2
+        let leaseUntil = now.advanced(byMilliseconds: leaseMilliseconds)
         for lane in leaving { lane.phase = .orphaned(lane.phase.progress, leaseUntil: leaseUntil) }
     }
 

@@ -6,8 +6,9 @@ internal import Lifecycle
 /// offsets, and `LaneOwnership+Release` gives them up.
 ///
 /// A lane of an earlier assignment whose pushes are still in flight is an orphan. If the same number is assigned again,
-/// the new lane waits until the orphan is drained. Sheets begin only within the window of committed metadata, which the
-/// next owner finds: until our first commit in the metadata of the earlier owner, then in ours.
+/// the new lane waits until the orphan is drained. Sheets begin only within a window that committed metadata names, so
+/// that the next owner knows where unfinished sheets can lie. Until our first commit, that is the window of the earlier
+/// owner.
 struct LaneOwnership {
     let limits: SenderLimits
     /// The number of this loop in markers and metadata.
@@ -21,7 +22,7 @@ struct LaneOwnership {
 
     // MARK: State of the takeovers
 
-    /// Whether a lane may be in the phase `settling`.
+    /// Whether a lane may be in the phase `settling`, in which it waits for pushes of its earlier owner.
     private var mayHaveSettlingLanes = false
     /// Whether a lane has opened since the last `confirmEnds`.
     private var mustConfirmEnds = false
@@ -204,13 +205,13 @@ struct LaneOwnership {
     // MARK: Ends of partitions
 
     // The end of a partition shows that all sheets of earlier owners were read. Once these are finished, the next owner
-    // no longer needs the receipts about them (`EarlierOwnerSheets`). An end counts only when no earlier owner can write
-    // any more.
+    // no longer needs the receipts about them (`EarlierOwnerSheets`). An end counts only when no earlier owner can
+    // write any more.
 
     /// Handles the end of a topic's partition: all records below the offset were read.
     func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
         guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving else { return }
-        // The consumer has read past a sheet that was not taken.
+        // A sheet of a tier was not due and is read again later, although the consumer has read past it.
         if lane[topic].waitsForDeferredSheet { return }
         lane[topic].reachedEnd(at: offset, isSettled: lane.isSettled)
     }
@@ -242,7 +243,8 @@ struct LaneOwnership {
     mutating func pauseAndResumeReading(
         memory: inout SheetMemory, at now: Instant, into actions: inout DeliveryActions
     ) {
-        guard pausing.mustCheck(&memory, at: now) else { return }
+        let isCheckNeeded = pausing.beginCheckIfNeeded(&memory, at: now)
+        guard isCheckNeeded else { return }
         for lane in inOrder { pausing.pauseOrResume(lane, memory: memory, at: now, into: &actions) }
     }
 

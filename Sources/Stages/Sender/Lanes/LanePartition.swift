@@ -69,8 +69,8 @@ struct LanePartition {
 
     /// Returns whether a sheet is taken. A sheet of a tier is taken if it is due. Otherwise it is deferred, and the
     /// partition waits until it is due.
-    mutating func acceptIfDue(_ record: SheetRecord, at time: CurrentTime) -> Bool {
-        tierReading?.acceptIfDue(record, at: time) ?? true
+    mutating func takeOrDefer(_ record: SheetRecord, at time: CurrentTime) -> Bool {
+        tierReading?.takeOrDefer(record, at: time) ?? true
     }
 
     /// The sheet that is not due and for which the partition waits.
@@ -95,8 +95,9 @@ struct LanePartition {
 
     /// Forgets the sheets that were not begun. Returns their number.
     mutating func forgetSheetsAwaitingWindow() -> Int {
-        defer { sheetsAwaitingWindow = FIFOQueue() }
-        return sheetsAwaitingWindow.count
+        let count = sheetsAwaitingWindow.count
+        sheetsAwaitingWindow = FIFOQueue()
+        return count
     }
 
     /// Notes that all lines of a sheet are done.

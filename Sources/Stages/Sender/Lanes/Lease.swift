@@ -20,7 +20,7 @@ struct Lease {
 
     func isValid(at now: Instant) -> Bool { now < until }
 
-    /// Sets the end of the lease. A time in the past stops pushes.
+    /// Sets the end of the lease. A time in the past stops pushes. The time 0 says that there is no lease.
     mutating func set(until end: Instant) {
         until = end
         // A caller that gives a lease knows that the lanes are ours.
@@ -36,8 +36,8 @@ struct Lease {
     /// Forgets that a confirmation is needed, because the lanes are gone.
     mutating func forgetConfirmation() { confirmation = .notNeeded }
 
-    /// Returns whether a commit has to ask for the confirmation now. If so, another one asks after the pause.
-    mutating func asksForConfirmation(at now: Instant, againInMilliseconds pause: Int) -> Bool {
+    /// Returns whether a commit has to ask for the confirmation now. If so, another commit asks after the pause.
+    mutating func takeDueConfirmation(at now: Instant, againInMilliseconds pause: Int) -> Bool {
         guard case .needed(let nextTry) = confirmation, now >= nextTry else { return false }
         confirmation = .needed(nextTry: now.advanced(byMilliseconds: pause))
         return true

@@ -53,11 +53,13 @@ struct OffsetCommits {
     /// - Parameter isAccepted: false if the group refused it.
     mutating func answered(_ answeredNumber: Int, isAccepted: Bool) -> Answer {
         guard answeredNumber == number else { return .outdated }
-        defer { request = .none }
-        switch request {
+        let answeredRequest = request
+        request = .none
+        switch answeredRequest {
         case .last: return .lastIsDone
         case .pending(let offsets): return isAccepted ? .done(offsets) : .refused
-        case .none: return isAccepted ? .done([]) : .refused
+        // The request was forgotten.
+        case .none: return .outdated
         }
     }
 

@@ -12,9 +12,10 @@ struct PartitionPausing {
     /// Notes that the set of partitions to pause may have changed.
     mutating func noteChange() { isChanged = true }
 
-    /// Returns whether all lanes have to be checked now. Then the caller checks them with `pauseOrResume`.
-    mutating func mustCheck(_ memory: inout SheetMemory, at now: Instant) -> Bool {
-        let isMemoryChanged = memory.checkLimits()
+    /// Begins a check of all lanes if one is needed now. Returns whether it is. Then the caller checks the lanes with
+    /// `pauseOrResume`.
+    mutating func beginCheckIfNeeded(_ memory: inout SheetMemory, at now: Instant) -> Bool {
+        let isMemoryChanged = memory.updateLimits()
         guard isChanged || isMemoryChanged || now >= nextTierReading else { return false }
         isChanged = false
         nextTierReading = .distantFuture

@@ -3,8 +3,8 @@ internal import Jobs
 /// The outcomes that `receipts` has for jobs that an earlier owner of the lane may have begun, or that have a duplicate
 /// on another sheet: jobs that are done, jobs that moved to a tier, and starts that were about to leave.
 ///
-/// A job is known by the position where it was first stored and its line there. What happened before its end is kept for
-/// each attempt.
+/// A job is known by the position where it was first stored and its line there. Moves and intents are kept for each
+/// attempt.
 struct ReceiptLedger: Sendable {
     fileprivate struct SheetEntry: Sendable {
         var done = LineBitmap()
@@ -25,14 +25,15 @@ struct ReceiptLedger: Sendable {
 
     /// The sheets, by the position where their jobs were first stored.
     private var entries: BoundedTable<JobPosition, SheetEntry>
-    /// Lines that are done, of sheets that the group has committed. They are not read again, but a duplicate of their
-    /// jobs may come from a tier.
+    /// Lines that are done, of sheets below the committed offset. These sheets are not read again, but a duplicate of
+    /// their jobs may come from a tier.
     private var doneBelowCommit: BoundedTable<JobPosition, LineBitmap>
     /// Rises with each receipt that this owner did not expect: of an earlier owner, or of a duplicate. A sheet that was
     /// compared at another revision (`Sheet.comparedLedgerRevision`) is compared again.
     private(set) var revision = 0
 
-    /// A quarter as many sheets below the commit are remembered, because a duplicate comes within the minutes of a tier.
+    /// A quarter as many sheets below the commit are remembered, because a duplicate comes within the minutes of a
+    /// tier.
     private static let belowCommitDivisor = 4
 
     /// - Parameter sheetsMax: limit of remembered sheets. The oldest are forgotten, and their jobs, also starts, may be
@@ -72,8 +73,8 @@ struct ReceiptLedger: Sendable {
 
     /// Records a receipt.
     ///
-    /// - Parameter invalidatesComparisons: whether the receipt may be of an earlier owner, or of a duplicate of a sheet in
-    ///   hand, so that sheets have to be compared again.
+    /// - Parameter invalidatesComparisons: whether the receipt may be of an earlier owner, or of a duplicate of a sheet
+    ///   in hand, so that sheets have to be compared again.
     mutating func record(
         _ parts: [Receipt.Part], of position: JobPosition, attempt: Int, invalidatesComparisons: Bool
     ) {

@@ -46,9 +46,9 @@ package struct ReceiptReadPlan: Sendable {
             .map { ReadPosition(lane: $0.key, offset: $0.value.next) }.sorted { $0.lane < $1.lane }
     }
 
-    /// Returns whether a record is part of the range and new, and notes that it was read. A consumer that seeks back
+    /// Notes that a record was read. Returns whether it is new and part of the lane's range. A consumer that seeks back
     /// reports some records twice.
-    package mutating func accepts(lane: Int32, at offset: Int64) -> Bool {
+    package mutating func take(lane: Int32, at offset: Int64) -> Bool {
         guard let range = ranges[lane], offset >= range.next else { return false }
         ranges[lane]?.next = offset + 1
         return offset < range.end

@@ -49,7 +49,7 @@ struct TakeoverMarkers {
     }
 
     /// Notes that a marker is stored. Returns its lane and offset, or nil if the lane needs no marker any more, or
-    /// another one.
+    /// needs a new one.
     ///
     /// - Parameter offset: nil if the producer does not know it. Then another marker is written.
     mutating func noteStored(_ tag: UInt64, at offset: Int64?) -> (lane: Int32, offset: Int64)? {

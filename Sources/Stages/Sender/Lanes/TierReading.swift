@@ -28,7 +28,7 @@ struct TierReading {
 
     /// Returns whether a sheet is taken because it is due. Otherwise it is deferred, and no sheet is taken until
     /// `resume`.
-    mutating func acceptIfDue(_ sheet: SheetRecord, at time: CurrentTime) -> Bool {
+    mutating func takeOrDefer(_ sheet: SheetRecord, at time: CurrentTime) -> Bool {
         guard deferredSheet == nil else { return false }
         let wait = millisecondsLeft(until: sheet.origin?.dueAt ?? 0, at: time.unixMilliseconds)
         if wait <= 0 { return true }

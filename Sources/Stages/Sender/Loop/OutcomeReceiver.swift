@@ -2,7 +2,8 @@ internal import APNs
 
 /// The receiver of the outcomes of pushes. The client holds it weakly.
 final class OutcomeReceiver: PushReceiver {
-    /// The only owner of this object. So it exists whenever the client finds this object on its loop.
+    /// The sender is the only owner of this object. So the sender exists whenever the client, which holds this object
+    /// weakly, calls it.
     unowned(safe) var sender: SenderLoop?
 
     func receive(_ outcomes: PushOutcomes) { sender?.handleOutcomes(outcomes) }

@@ -12,10 +12,10 @@ internal import Telemetry
 final class ReceiptsReader {
     private let topicReader: PartitionReader
     private let log: Log
-    private let reader = JSONReader()
+    private let jsonReader = JSONReader()
     private var batch = RecordBatch(recordsMax: 1_000, bytesMax: 4 << 20)
     /// The ranges that are still to be read.
-    private var reading = ReceiptReadPlan()
+    private var readPlan = ReceiptReadPlan()
     /// Whether lanes have begun that `topicReader` does not read yet.
     private var hasNewLanes = false
 
@@ -28,17 +28,17 @@ final class ReceiptsReader {
     var descriptor: Int32 { topicReader.descriptor }
 
     /// Plans to read a lane. The loop writes a new marker, because the receipts may end later now.
-    func read(lane: Int32, from offset: Int64) { reading.planRead(lane: lane, from: offset) }
+    func read(lane: Int32, from offset: Int64) { readPlan.planRead(lane: lane, from: offset) }
 
     /// Begins to read a lane up to its marker, which is stored.
     func begin(lane: Int32, markerAt offset: Int64) {
-        reading.begin(lane: lane, markerAt: offset)
+        readPlan.begin(lane: lane, markerAt: offset)
         hasNewLanes = true
     }
 
     /// Forgets all lanes, because they belong to other processes.
     func stop() {
-        reading.forgetAll()
+        readPlan.forgetAll()
         hasNewLanes = false
         topicReader.release()
     }
@@ -50,17 +50,18 @@ final class ReceiptsReader {
         marker passMarker: (TakeoverMarker, _ lane: Int32, _ offset: Int64) -> Void,
         end passEnd: (_ lane: Int32, _ end: Int64) -> Void
     ) throws -> Bool {
-        let wasIdle = reading.isIdle
+        let wasIdle = readPlan.isIdle
         if hasNewLanes { assignLanes() }
         // It polls even if no lane is read. Otherwise late records keep the descriptor readable, and the loop awake.
         let events = topicReader.poll(into: &batch)
         for index in 0..<batch.count {
             let record = batch[index]
             let lane = record.partition
-            guard reading.accepts(lane: lane, at: record.offset) else { continue }
+            let isWanted = readPlan.take(lane: lane, at: record.offset)
+            guard isWanted else { continue }
             // A malformed record is skipped. Only senders write this topic.
             if let bytes = [UInt8](copying: record.value) {
-                if let receipt = try? Receipt.decode(bytes, with: reader) { passReceipt(receipt, lane) }
+                if let receipt = try? Receipt.decode(bytes, with: jsonReader) { passReceipt(receipt, lane) }
             } else if let header = record.headers.last(named: TakeoverMarker.header),
                 let bytes = [UInt8](copying: header.value),
                 let marker = TakeoverMarker(headerValue: bytes)
@@ -71,9 +72,9 @@ final class ReceiptsReader {
         let isFull = batch.isFull
         batch.clear()
         for event in events { try handle(event) }
-        let ends = reading.takeEnded()
+        let ends = readPlan.takeEnded()
         // If the reader kept its partitions, it would fetch the receipts that this sender writes.
-        if !wasIdle, reading.isIdle { topicReader.release() }
+        if !wasIdle, readPlan.isIdle { topicReader.release() }
         for end in ends { passEnd(end.lane, end.offset) }
         return isFull
     }
@@ -82,7 +83,7 @@ final class ReceiptsReader {
     private func assignLanes() {
         hasNewLanes = false
         topicReader.assign(
-            startingAt: reading.starts.map {
+            startingAt: readPlan.starts.map {
                 PartitionStart(
                     partition: TopicPartition(topicReader.topic, $0.lane), position: .offset($0.offset))
             })
@@ -90,7 +91,8 @@ final class ReceiptsReader {
 
     private func handle(_ event: ConsumerEvent) throws {
         switch event {
-        case .reachedEnd(let partition, let offset): reading.reachedEnd(lane: partition.partition, at: offset)
+        case .reachedEnd(let partition, let offset):
+            readPlan.reachedEnd(lane: partition.partition, at: offset)
         case .failed(.unusable(let error)): throw error
         case .failed(let failure):
             log.warning("receipts cannot be read now", .field("error", failure))

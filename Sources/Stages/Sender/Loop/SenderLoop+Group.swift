@@ -141,8 +141,7 @@ extension SenderLoop {
             starts[lane] = LaneStart(lane: lane, partitions: JobTopic.allCases.map { _ in beginning })
         }
         for start in committed {
-            guard let topic = topics[start.partition.topic] else { continue }
-            guard let offset = start.offset else { continue }
+            guard let topic = topics[start.partition.topic], let offset = start.offset else { continue }
             starts[start.partition.partition]?.partitions[topic.rawValue] = LanePartitionStart(
                 base: offset, metadata: CommitMetadata(text: start.metadata))
         }

@@ -16,6 +16,7 @@ extension SenderLoop {
             stamped: {
                 shared.stored($0, at: loop.now)
                 hasStoredRecord = true
+                // The stamp may have changed the cluster's time.
                 time = self.time
             },
             stored: { tag, offset in

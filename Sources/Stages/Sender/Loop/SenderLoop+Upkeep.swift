@@ -7,7 +7,7 @@ internal import Telemetry
 // The state that the loop reports once a second: metrics, readiness problems, and a wrong clock. It also tells the plan
 // whether several apps share the lanes.
 extension SenderLoop {
-    /// If this machine's clock and the cluster's differ by so much, a warning is written. Correct clocks differ less.
+    /// If this machine's clock and the cluster's differ by this time, a warning is logged. Correct clocks differ less.
     private static let clockDifferenceMaxMilliseconds: Int64 = 60_000
 
     func reportState() {

@@ -115,8 +115,8 @@ final class SenderLoop: IterationHook {
     /// Ids of records that Kafka refused.
     var refusedRecords: [UInt64] = []
     var nextRefusedRetry = Instant(nanoseconds: 0)
-    /// Whether a record was stored since the start. Then the stamps of read records no longer matter for the
-    /// time.
+    /// Whether Kafka has stored a record of ours since the start. From then on its acknowledgements tell the cluster's
+    /// time. Before, the stamps of records that were read tell it.
     var hasStoredRecord = false
     /// Whether the log has a warning that this machine's clock is wrong.
     var isClockWrong = false
@@ -135,22 +135,22 @@ final class SenderLoop: IterationHook {
         let layout = layout
         topics = Dictionary(uniqueKeysWithValues: JobTopic.allCases.map { (layout.name(of: $0.topic), $0) })
         let kafka = environment.cluster.settings
-        let (log, registry) = (context.log, context.metrics)
+        let (log, processMetrics) = (context.log, context.metrics)
         let groupOptions = settings.options(
             environment.membership(
                 of: SenderService.name, loop: number, in: Self.group, reading: JobTopic.subscription))
         consumer = try Consumer(
-            settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log, metrics: registry
-        )
+            settings: kafka, options: groupOptions, name: "sender-jobs-\(number)", log: log,
+            metrics: processMetrics)
         receipts = ReceiptsReader(
             try environment.cluster.makeReader(
-                of: layout.name(of: .receipts), outOfRange: .earliest, log: log, metrics: registry),
+                of: layout.name(of: .receipts), outOfRange: .earliest, log: log, metrics: processMetrics),
             log: log)
         superseded = SupersededReader(
             try environment.cluster.makeReader(
-                of: layout.name(of: .superseded), outOfRange: .earliest, log: log, metrics: registry))
+                of: layout.name(of: .superseded), outOfRange: .earliest, log: log, metrics: processMetrics))
         writer = try SenderWriter(layout, metrics: metrics) {
-            try Producer(settings: kafka, name: "sender-\(number)", log: log, metrics: registry)
+            try Producer(settings: kafka, name: "sender-\(number)", log: log, metrics: processMetrics)
         }
         client = APNsClient(provider: provider, on: loop, receiver: receiver)
         // Neither reference is weak, because a weak reference makes every other reference to the object
@@ -211,7 +211,8 @@ final class SenderLoop: IterationHook {
         // wait for a time.
         let pollsAll = time.now >= nextPoll
         if pollsAll { nextPoll = time.now.advanced(byMilliseconds: Self.pollMilliseconds) }
-        if wakeups.superseded.take() || pollsAll {
+        let isSupersededRaised = wakeups.superseded.take()
+        if isSupersededRaised || pollsAll {
             let hasMore = try superseded.poll { record in
                 switch record {
                 case .versions(let versions): plan.superseded(versions, at: time)
@@ -222,16 +223,19 @@ final class SenderLoop: IterationHook {
             if hasMore { wakeups.superseded.raise() }
             if superseded.isComplete { plan.supersededIsRead() }
         }
-        if wakeups.jobs.take() || pollsAll { try pollJobs() }
+        let areJobsRaised = wakeups.jobs.take()
+        if areJobsRaised || pollsAll { try pollJobs() }
         seek()
-        if wakeups.receipts.take() || pollsAll {
+        let areReceiptsRaised = wakeups.receipts.take()
+        if areReceiptsRaised || pollsAll {
             let hasMore = try receipts.poll(
                 receipt: { plan.receiptWasRead($0, lane: $1) },
                 marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
                 end: { plan.receiptReadEnded(lane: $0, until: $1, at: time) })
             if hasMore { wakeups.receipts.raise() }
         }
-        if wakeups.deliveries.take() || pollsAll { try reportDeliveries() }
+        let areDeliveriesRaised = wakeups.deliveries.take()
+        if areDeliveriesRaised || pollsAll { try reportDeliveries() }
         try runStep()
         if time.now >= nextReport {
             nextReport = time.now.advanced(byMilliseconds: Self.reportMilliseconds)
@@ -246,8 +250,7 @@ final class SenderLoop: IterationHook {
         try carryOut()
     }
 
-    /// The time until which the group assigns our partitions to no other process; a time in the past if the assignment
-    /// is uncertain.
+    /// The time until which the group assigns our partitions to no other process; 0 if the assignment is uncertain.
     private var leaseEnd: Instant {
         guard consumer.isAssignmentCertain(at: loop.now) else { return Instant(nanoseconds: 0) }
         return consumer.lastPolledAt.advanced(
@@ -260,7 +263,10 @@ final class SenderLoop: IterationHook {
     /// Sets the timer for the next step.
     func setTimer() {
         var next = nextPoll
-        if let due = plan.nextStep() { next = min(next, max(due, loop.now.advanced(byMilliseconds: 1))) }
+        if let due = plan.nextStep() {
+            let inOneMillisecond = loop.now.advanced(byMilliseconds: 1)
+            next = min(next, max(due, inOneMillisecond))
+        }
         timer?.schedule(at: next)
     }
 

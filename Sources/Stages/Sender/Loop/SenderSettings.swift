@@ -10,7 +10,7 @@ package struct SenderSettings: OperatorSettings {
     package var limits = SenderLimits()
     /// Longest wait for an answer of APNs. After that the outcome of the push is unknown.
     package var answerMilliseconds = 5_000
-    /// The session of the group: a loop that does not poll for so long loses its lanes.
+    /// The session of the group: a loop that does not poll for this time loses its lanes.
     package var sessionMilliseconds = ConsumerOptions.sessionMillisecondsDefault
     /// Limit of fetched data that each loop holds ahead of the sheets in hand, in KiB. The library does not
     /// count headers.

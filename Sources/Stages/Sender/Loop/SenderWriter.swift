@@ -67,10 +67,11 @@ final class SenderWriter {
     func write(_ write: RecordToWrite, id: UInt64) {
         // A record that is written again was counted before.
         if !write.isRepeated { metrics.count(write) }
-        if !recordsAwaitingRoom.isEmpty || !send(write, id: id) { recordsAwaitingRoom.append((id, write)) }
+        let isSent = recordsAwaitingRoom.isEmpty && send(write, id: id)
+        if !isSent { recordsAwaitingRoom.append((id, write)) }
     }
 
-    /// Returns false if the producer's queue is full.
+    /// Hands a record of the plan to the producer. Returns false if the producer's queue is full.
     private func send(_ write: RecordToWrite, id: UInt64) -> Bool {
         switch write.content {
         case .receipt: return sendReceipt(write, id: id)
@@ -192,8 +193,8 @@ final class SenderWriter {
 
     // MARK: Deliveries
 
-    /// Reports by id which records are stored and which are not. Before, it reports the newest of the stamps that the
-    /// cluster gave them. Then it sends records that waited for room.
+    /// Reports by id which records are stored and which are not. First it reports the newest of the stamps that the
+    /// cluster gave them. Last it sends the records that waited for room.
     func reportDeliveries(
         stamped: (Int64) -> Void, stored: (UInt64, _ offset: Int64?) -> Void, failed: (UInt64) -> Void
     ) {
@@ -210,15 +211,18 @@ final class SenderWriter {
             }
         }
         deliveries.removeAll(keepingCapacity: true)
-        while let next = recordsAwaitingRoom.first, send(next.write, id: next.id) {
+        while let next = recordsAwaitingRoom.first {
+            let isSent = send(next.write, id: next.id)
+            if !isSent { break }
             recordsAwaitingRoom.removeFirst()
         }
     }
 
-    /// Returns the ids of newly refused records.
+    /// Removes the ids of newly refused records, and returns them.
     func takeRefused() -> [UInt64] {
-        defer { refusedRecords.removeAll() }
-        return refusedRecords
+        let ids = refusedRecords
+        refusedRecords.removeAll()
+        return ids
     }
 
     /// Waits until all records are delivered, or the limit is over.

@@ -30,8 +30,9 @@ final class WakeupSignal: EventHandler {
 
     /// Returns whether the signal was raised, and lowers it.
     func take() -> Bool {
-        defer { isRaised = false }
-        return isRaised
+        let wasRaised = isRaised
+        isRaised = false
+        return wasRaised
     }
 
     func didBecomeReady(_ readiness: Readiness) { raise() }

@@ -22,8 +22,8 @@ enum LineOutcome: Sendable, Hashable {
         .retryInTier(tier, tries: sheet.tries(of: line), status: nil, reason: reason)
     }
 
-    /// Whether its record must not be written for a lane that may belong to another process: it gives the job to a later
-    /// attempt or to the next owner, or ends a job that the next owner may push.
+    /// Whether its record must not be written for a lane that may belong to another process: it gives the job to a
+    /// later attempt or to the next owner, or ends a job that the next owner may push.
     var needsLease: Bool {
         switch self {
         case .retryInTier, .released: true

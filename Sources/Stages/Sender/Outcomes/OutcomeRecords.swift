@@ -193,8 +193,8 @@ struct OutcomeRecords {
     /// The records without acknowledgement, in their order.
     var unacknowledgedIDs: [UInt64] { unacknowledged.keys.sorted() }
 
-    /// Ends the wait for a lease of sheets whose outcomes may be written, or must not be written. Returns the
-    /// records to write again, which may have to wait again.
+    /// Ends the wait for a lease of sheets whose outcomes may be written now, or must not be written any more. Returns
+    /// the ids of the records to write again. These may have to wait again.
     mutating func takeWaitingForLease(of lanes: LaneOwnership, at now: Instant) -> [UInt64] {
         if sheetsWithoutLease.isEmpty, recordsWithoutLease.isEmpty { return [] }
         if sheetsToWrite.isEmpty { sheetsToWriteSince = now }
@@ -202,8 +202,9 @@ struct OutcomeRecords {
         let mustWait = { (sheet: Sheet) in lanes.leaseTiming(of: sheet.lane, at: now) == .later }
         sheetsWithoutLease = sheets.filter { mustWait($0) }
         sheetsToWrite += sheets.filter { !mustWait($0) }
-        defer { recordsWithoutLease = [] }
-        return recordsWithoutLease
+        let ids = recordsWithoutLease
+        recordsWithoutLease = []
+        return ids
     }
 }
 

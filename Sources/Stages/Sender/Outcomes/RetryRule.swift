@@ -39,10 +39,10 @@ struct PushHistory: Sendable, Hashable {
 /// The rule that decides after the end of a push whether the job is tried again, and when.
 ///
 /// A try is a push that may have arrived, unless the fault was in the app's settings. A job has a limited number of
-/// tries. A retry in this process holds up the
-/// offset of the partition. So after an unknown end, or with an unusable connection, a job is retried here only once,
-/// and then from a tier. A push that APNs did not process is retried here without a limit, because it usually leaves by
-/// another connection. If it holds up the offset for too long, its sheet moves to a tier (`SheetEviction`).
+/// tries. A retry in this process holds up the offset of the partition. So after an unknown end, or with an unusable
+/// connection, a job is retried here only once, and then from a tier. A push that APNs did not process is retried here
+/// without a limit, because it usually leaves by another connection. If it holds up the offset for too long, its sheet
+/// moves to a tier (`SheetEviction`).
 enum RetryRule {
     /// The pauses before a job that APNs did not process is pushed again in this process: the first, the second, and
     /// every later pause of the job.

@@ -9,7 +9,7 @@ package struct CurrentTime: Sendable, Hashable {
     /// The time that has surely passed, in milliseconds since 1970. Deadlines before it have passed.
     package var passedUnixMilliseconds: Int64
 
-    /// - Parameter passed: nil if `unixMilliseconds` is certain.
+    /// - Parameter passed: the time that has surely passed; nil if `unixMilliseconds` is certain.
     package init(now: Instant, unixMilliseconds: Int64, passed: Int64? = nil) {
         self.now = now
         self.unixMilliseconds = unixMilliseconds

@@ -9,11 +9,11 @@ extension DeliveryPlan {
     package mutating func accepted(_ tag: UInt64, at time: CurrentTime) {
         self.time = time
         guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
-        pushEnded(sheet, line: line)
+        notePushEnded(sheet, line: line)
         sheet.app.noteAnswer(at: time.now)
         sheet.app.noteAccepted(at: time.now)
         noteWorkingToken(sheet, line: line)
-        accept(sheet, line: line)
+        decideAccepted(sheet, line: line)
     }
 
     /// Handles a push that ended in another way, or that the connections did not take. A push without an answer before
@@ -26,7 +26,7 @@ extension DeliveryPlan {
             sheet.move(line, on: .pushIsOverdue)
             return
         }
-        pushEnded(sheet, line: line)
+        notePushEnded(sheet, line: line)
         if answer.end == .answered { sheet.app.noteAnswer(at: time.now) }
         // The breaker comes first. If this refusal opens it, the refusal says nothing about the token.
         updateBreaker(with: answer, to: sheet, line: line)
@@ -39,13 +39,13 @@ extension DeliveryPlan {
     package mutating func unusable(_ tag: UInt64, code: String, at time: CurrentTime) {
         self.time = time
         guard let (sheet, line) = sheets.pushedLine(tagged: tag, in: .inFlight) else { return }
-        pushEnded(sheet, line: line)
+        notePushEnded(sheet, line: line)
         endProbe(sheet, line: line, as: .tryAgainAtOnce)
         decide(sheet, line: line, as: .deadLetter(code: code, status: nil, reason: nil))
     }
 
     /// Notes that a push is no longer under way. It comes before `noteAnswer`, which reads the count.
-    private mutating func pushEnded(_ sheet: Sheet, line: Int) {
+    private mutating func notePushEnded(_ sheet: Sheet, line: Int) {
         sheet.lane.pushesInFlight -= 1
         sheet.app.pushesInFlight -= 1
         // The subject of a job that may have a duplicate stays held until the outcome is stored, because the duplicate
@@ -73,7 +73,7 @@ extension DeliveryPlan {
         let (status, reason) = (answer.status, answer.reasonCode)
         switch decision {
         // `accepted` handles all acceptances that are not late.
-        case .accepted: accept(sheet, line: line)
+        case .accepted: decideAccepted(sheet, line: line)
         case .rejected(let isDead):
             if isDead { reportDeadToken(sheet, line: line, after: answer) }
             decide(sheet, line: line, as: .final(.rejected, status: status, reason: reason))
@@ -137,8 +137,8 @@ extension DeliveryPlan {
 }
 
 extension PushEnd {
-    /// Whether APNs received the push, or may have. Such a push counts as a try, unless the decision says that the app's
-    /// settings were at fault (`countsAsTry`).
+    /// Whether APNs received the push, or may have. Such a push counts as a try, unless the decision says that the
+    /// app's settings were at fault (`countsAsTry`).
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .answered, .unknown: true

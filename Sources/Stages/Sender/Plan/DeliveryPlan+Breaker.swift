@@ -54,9 +54,8 @@ extension DeliveryPlan {
     mutating func endProbe(_ sheet: Sheet, line: Int, as result: Breaker.ProbeResult) {
         guard sheet.states[line].isProbe else { return }
         sheet.setProbe(false, for: line)
-        if sheet.app.breaker.endProbe(as: result, at: time.now) {
-            actions.events.append(.breakerClosed(sheet.app.name))
-        }
+        let hasClosed = sheet.app.breaker.endProbe(as: result, at: time.now)
+        if hasClosed { actions.events.append(.breakerClosed(sheet.app.name)) }
     }
 
     // MARK: Unproven tokens
@@ -81,9 +80,8 @@ extension DeliveryPlan {
 
     /// Handles the refusal of an unproven token. It says nothing about the app's settings.
     private mutating func unprovenTokenRefused(_ sheet: Sheet, line: Int, _ reason: String) {
-        if sheet.app.unproven.refused(at: time.now) {
-            actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason))
-        }
+        let becomeSuspect = sheet.app.unproven.refused(at: time.now)
+        if becomeSuspect { actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason)) }
         endProbe(sheet, line: line, as: .tryAgainAtOnce)
     }
 }

@@ -16,8 +16,11 @@ extension DeliveryPlan {
         var idleInSuccession = 0
         while idleInSuccession < queues.apps.count {
             let app = queues.nextApp()
-            var turn = AppTurn(permits: claims.availablePermits(for: app, isAlone: isAlone))
-            let hasProgress = app.hasWork && runTurn(&turn, of: app, by: availability)
+            var hasProgress = false
+            if app.hasWork {
+                var turn = AppTurn(permits: claims.availablePermits(for: app, isAlone: isAlone))
+                hasProgress = runTurn(&turn, of: app, by: availability)
+            }
             idleInSuccession = hasProgress ? 0 : idleInSuccession + 1
         }
     }
@@ -113,7 +116,7 @@ extension DeliveryPlan {
         case .waitsForSuspectConnections: break
         case .stuck: app.putBackSuspectLine(next)
         }
-        // The queue has not moved. If the line was put back into an empty queue, `suspectsMovedAt` was set to now.
+        // The queue has not moved, although putting the line back into an empty queue has set `suspectsMovedAt` to now.
         app.suspectsMovedAt = movedAt
         turn.mustSkipSuspectLines = true
         return false
@@ -206,9 +209,9 @@ extension DeliveryPlan {
     private mutating func storeIntents(
         of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
-        // `decision` has checked that a line without a reservation finds a permit. So the limit is 0 only if the line
-        // already holds one.
-        precondition(countMax > 0, "a start without an intent must not hold a permit")
+        // A start without a stored intent holds no permit. So `decision` has found a permit for it, and room on the
+        // connections.
+        precondition(countMax > 0, "a start stores its intent without a permit or without room")
         let state = sheet.states[first]
         let mustStoreAlone =
             // Only one push may probe.

@@ -6,7 +6,8 @@ internal import Lifecycle
 extension DeliveryPlan {
     /// Moves sheets of silent apps, and lines that wait for full suspect connections, if others wait behind them.
     mutating func evict(by availability: AvailabilityCheck) {
-        guard eviction.isDue(at: time.now) else { return }
+        let isDue = eviction.takeDueCheck(at: time.now)
+        guard isDue else { return }
         for app in queues.apps where app.isSuspectQueueStuck(at: time.now) { moveStuckSuspects(of: app) }
         let mustMove = eviction.updateBlockingApps(queues.apps, at: time.now) {
             isConnecting($0, by: availability)

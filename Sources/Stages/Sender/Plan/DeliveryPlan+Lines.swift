@@ -4,10 +4,10 @@ internal import Lifecycle
 // The end of lines and sheets. It changes the stage of a line, the permit and subject that it holds, and the outcomes
 // to be written. Lines end in these ways:
 //
-// `decide`, `accept`:  the line has an outcome, which is written later.
-// `skip`:              an earlier owner or a duplicate has done the job. Nothing is written.
-// `leaveToNextOwner`:  the next owner of the lane takes over a line without an outcome. `leaveDecidedLinesToNextOwner` does
-//                      it for lines with outcomes that must not be written.
+// `decide`, `decideAccepted`: the line has an outcome, which is written later.
+// `skip`: an earlier owner or a duplicate has done the job. Nothing is written.
+// `leaveToNextOwner`: the next owner of the lane takes over a line without an outcome.
+// `leaveDecidedLinesToNextOwner`: the same for lines with outcomes that must not be written.
 extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
@@ -49,8 +49,8 @@ extension DeliveryPlan {
         removeIfDone(sheet)
     }
 
-    /// Notes that APNs accepted a line's push. The outcome is written later.
-    mutating func accept(_ sheet: Sheet, line: Int) {
+    /// Decides that APNs accepted a line's push. The outcome is written later.
+    mutating func decideAccepted(_ sheet: Sheet, line: Int) {
         guard markDecided(sheet, line: line) else { return }
         sheet.unwritten.addAccepted(line)
         records.add(sheet, at: time.now)
@@ -68,13 +68,14 @@ extension DeliveryPlan {
         }
         endProbe(sheet, line: line, as: .tryAgainAtOnce)
         // A sheet whose lines are all decided stays in the queue of its app. The queue removes such sheets only now and
-        // then, because a removal searches all of it.
+        // then, because a removal searches the whole queue.
         if sheet.undecidedLines == 0, sheet.isQueued { sheet.app.sheets.noteSheetIsOver() }
         return true
     }
 
-    /// Ends a line without an outcome of ours, because an earlier owner or a duplicate has done its job. What it holds
-    /// is freed at once. `LineClaims.finish` frees what lines with outcomes hold, when their record is stored.
+    /// Ends a line without an outcome of ours, because an earlier owner or a duplicate has done its job. Its permit and
+    /// its subject are freed at once. For lines with outcomes, `LineClaims.finish` does that when their record is
+    /// stored.
     mutating func skip(_ sheet: Sheet, line: Int) {
         guard markDecided(sheet, line: line) else { return }
         claims.giveBackPermit(sheet, line: line)

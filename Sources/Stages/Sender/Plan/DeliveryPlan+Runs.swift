@@ -2,8 +2,7 @@ internal import Jobs
 internal import Lifecycle
 
 // A run is a sequence of lines of one sheet that leave in one step. Checks that hold for the whole sheet are made once
-// for a run. Nearly all lines leave in runs. A line that needs single checks ends the run and is
-// dispatched alone.
+// for a run. Nearly all lines leave in runs. A line that needs single checks ends the run and is dispatched alone.
 extension DeliveryPlan {
     /// The result of a run.
     enum RunResult {
@@ -11,7 +10,7 @@ extension DeliveryPlan {
         case pushed(Int)
         /// The line at the cursor has to be checked alone.
         case needsSingleChecks
-        /// The sheet was dropped, or lines of it were skipped. It is looked at again.
+        /// The sheet was dropped, or lines of it were skipped. The caller looks for the next line again.
         case sheetChanged
     }
 
@@ -59,9 +58,10 @@ extension DeliveryPlan {
             let subject = sheet.subjects[line]
             let mayUseSuspectConnections =
                 (areUnprovenSuspect && state.isUnproven) || suspects.contains(subject)
-            guard state.isOrdinary, !mayUseSuspectConnections, !versions.isOutdated(sheet, line: line),
-                claims.holdSubject(subject)
+            guard state.isOrdinary, !mayUseSuspectConnections, !versions.isOutdated(sheet, line: line)
             else { break }
+            let isSubjectFree = claims.holdSubject(subject)
+            if !isSubjectFree { break }
             sheet.pushOrdinary(line)
             actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: false))
             count += 1

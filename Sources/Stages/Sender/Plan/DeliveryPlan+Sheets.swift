@@ -3,8 +3,8 @@ internal import Lifecycle
 internal import Payloads
 internal import Sends
 
-// How sheets arrive and begin, and how newer versions drop them. A sheet begins when the window has reached it: then its
-// lines may leave.
+// The sheets that arrive, begin, and are dropped because a newer version exists. A sheet begins when the window has
+// reached it: then its lines may leave.
 extension DeliveryPlan {
     /// Handles a sheet that was read.
     package mutating func arrived(
@@ -12,7 +12,8 @@ extension DeliveryPlan {
     ) {
         self.time = time
         guard let lane = lanes.noteArrival(at: offset, of: topic, lane: number) else { return }
-        guard lane[topic].acceptIfDue(record, at: time) else {
+        let isTaken = lane[topic].takeOrDefer(record, at: time)
+        guard isTaken else {
             // The partition is paused at the sheet, and is read again from it when it is due.
             return lanes.pausing.noteChange()
         }
@@ -92,14 +93,14 @@ extension DeliveryPlan {
 
     /// Drops the sheets of a group that a newer version or a cancellation has made stale.
     mutating func dropStaleSheets(of group: Fingerprint) {
-        // A sheet leaves the list when it is dropped, so the loop needs a copy.
+        // A dropped sheet leaves the list of the group, so the loop needs a copy of it.
         let groupSheets = sheets.sheets(of: group)
         interruptPasses(of: groupSheets)
         for sheet in groupSheets { dropIfStale(sheet) }
     }
 
-    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The next pass begins there,
-    /// because otherwise the phones at the end would never be reached if updates come faster than a pass takes.
+    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The next pass begins
+    /// there, because otherwise the phones at the end would never be reached if updates come faster than a pass takes.
     private func interruptPasses(of groupSheets: [Sheet]) {
         var interrupted = groupSheets.filter { sheet in
             let isUnderWay = sheet.isQueued && !sheet.isOver

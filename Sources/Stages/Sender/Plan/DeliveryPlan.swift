@@ -74,7 +74,7 @@ package struct DeliveryPlan {
     /// 6. Outcomes are written, also those of this step.
     /// 7. Offsets are committed, after the outcomes below them.
     /// 8. Partitions are paused and resumed by the memory that is used now.
-    /// 9. Lanes are given back, if nothing of them is left.
+    /// 9. Lanes that the group asked for are given back when they are drained, or at the deadline.
     ///
     /// - Parameter availability: tells how many pushes of a sheet's app the connections take now.
     package mutating func step(at time: CurrentTime, availability: AvailabilityCheck) {
@@ -101,8 +101,9 @@ package struct DeliveryPlan {
     /// Sets the end of the lease: until then no other process can own these lanes. A time in the past stops pushes.
     package mutating func leased(until end: Instant) { lanes.lease.set(until: end) }
 
-    /// Handles a suspension of the process so long that the lanes may belong to another process. The lease ends, so
-    /// that no push leaves. Offsets are committed, new or not, to see whether the group still accepts them.
+    /// Handles a suspension of the process that was so long that the lanes may belong to another process. The lease
+    /// ends, so that no push leaves. Offsets are committed even if they are not new, to see whether the group still
+    /// accepts them.
     package mutating func suspended() { lanes.lease.suspend() }
 
     /// Handles lanes that the group assigned. Their receipts are read first (`actions.receiptReads`), and their jobs
@@ -212,7 +213,8 @@ extension DeliveryPlan {
 
     // MARK: For metrics and readiness
 
-    /// Number of taken permits: of pushes without a stored outcome, and of starts that wait for their intent or to leave.
+    /// Number of taken permits: of pushes without a stored outcome, and of starts that wait for their intent or to
+    /// leave.
     package var takenPermitCount: Int { claims.permits.taken }
     /// Memory of the sheets in hand.
     package var byteCountInHand: Int { sheets.memory.byteCount }

@@ -41,14 +41,17 @@ package struct SenderClock: Sendable {
     ///
     /// - Parameter machine: the time of this machine's clock, in milliseconds since 1970.
     package func time(by machine: Int64, at now: Instant) -> Int64 {
-        clockOfStored.time(at: now)?.milliseconds ?? max(machine, lowerBound(at: now) ?? machine)
+        if let time = clockOfStored.time(at: now) { return time.milliseconds }
+        return max(machine, lowerBound(at: now) ?? machine)
     }
 
     /// Returns the time that has surely passed, in milliseconds since 1970. Deadlines before it have passed.
     ///
     /// - Parameter machine: the time of this machine's clock, in milliseconds since 1970.
     package func passed(by machine: Int64, at now: Instant) -> Int64 {
-        clockOfStored.time(at: now)?.milliseconds ?? min(machine, lowerBound(at: now) ?? 0)
+        if let time = clockOfStored.time(at: now) { return time.milliseconds }
+        // Before a record is read, nothing has surely passed.
+        return min(machine, lowerBound(at: now) ?? 0)
     }
 
     /// Returns the newest stamp that was read plus the time since then; nil before the first one.

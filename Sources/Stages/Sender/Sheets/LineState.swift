@@ -1,7 +1,7 @@
 /// The state of a line: its stage, what it holds, and how often it was pushed.
 struct LineState: Sendable {
     var stage = LineStage.unsent
-    /// The permit and the intent that it holds.
+    /// The permit and the intent that the line holds.
     var reservation = LineReservation.nothing
     /// Whether the line holds its subject, so that no other push to it leaves.
     var holdsSubject = false

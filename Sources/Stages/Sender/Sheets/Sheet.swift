@@ -66,7 +66,7 @@ package final class Sheet {
     /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
     /// one update through a lane.
     private(set) var continuesPass = false
-    /// Lines before this one were passed over. They leave after the lines from there on.
+    /// The lines before this number were passed over. They leave after all later lines.
     private(set) var passedOver = 0
 
     /// The outcomes that are not written yet.
@@ -74,7 +74,7 @@ package final class Sheet {
 
     // MARK: Progress in the plan
 
-    /// Its index in `SheetsInHand`; -1 after it has left the hand.
+    /// Its index in `SheetsInHand`; -1 while it is not in hand.
     package internal(set) var slot = -1
     /// Its index in `GroupSheets`, which alone changes it; -1 if it is not in the list.
     var indexInGroup = -1
@@ -188,7 +188,7 @@ package final class Sheet {
 
 extension Sheet {
     /// Moves a line to its next stage. Returns false if the event has no effect in its stage. A finished line loses its
-    /// reservation, so the caller has to look before whether the line has a permit.
+    /// reservation, so a caller that returns the permit reads the reservation first.
     @inline(__always) @discardableResult
     func move(_ line: Int, on event: LineEvent) -> Bool {
         let before = states[line]
@@ -213,8 +213,9 @@ extension Sheet {
         for range in lines.ranges { for line in range { move(line, on: .recordOrdered) } }
     }
 
-    /// Moves an ordinary line whose first push leaves. The caller has checked that it is unsent, holds its subject, and
-    /// takes its permit.
+    /// Moves an ordinary line (`LineState.isOrdinary`) of a plain sheet whose first push leaves. It does the same as
+    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent, holds
+    /// its subject, and takes its permit.
     func pushOrdinary(_ line: Int) {
         states[line].stage = .pushing(.inFlight)
         states[line].reservation = .permit

@@ -37,7 +37,7 @@ struct SheetMemory: Sendable {
     }
 
     /// Compares the memory with the limits. Returns whether `isFull` may have changed for a topic.
-    mutating func checkLimits() -> Bool {
+    mutating func updateLimits() -> Bool {
         let before = (isFull, isFullForUrgent, isFullOfTiers)
         isFull = Self.isFull(wasFull: isFull, byteCount: byteCount, max: bytesMax)
         isFullOfTiers = Self.isFull(

@@ -66,7 +66,7 @@ struct SheetsInHand {
     mutating func remove(_ sheet: Sheet) {
         guard sheet.isInHand else { return }
         if !sheet.isLeftToNextOwner { sheet.lane[sheet.topic].finish(sheet.offset) }
-        // The content counts, so it is freed at the end.
+        // The content counts in `memoryByteCount`, so it is freed at the end.
         memory.remove(sheet.memoryByteCount, of: sheet.topic)
         slots[sheet.slot] = nil
         freeSlots.append(sheet.slot)

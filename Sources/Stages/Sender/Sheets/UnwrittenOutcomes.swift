@@ -33,10 +33,9 @@ struct UnwrittenOutcomes {
 
     /// Removes all lines, and returns them.
     mutating func takeAll() -> UnwrittenOutcomes {
-        defer {
-            accepted.removeAll()
-            others.removeAll(keepingCapacity: true)
-        }
-        return self
+        let outcomes = self
+        accepted.removeAll()
+        others.removeAll(keepingCapacity: true)
+        return outcomes
     }
 }

@@ -1,6 +1,6 @@
 extension PartitionLog {
-    /// Refuses a batch for a compacted topic if a record has no key, because compaction keeps the newest
-    /// record of each key, or if the records are not numbered 0, 1, 2 and so on. Batches for other topics
+    /// Refuses a batch for a compacted topic if a record has no key, or if the records are not numbered 0, 1,
+    /// 2 and so on. Compaction needs both: it keeps the newest record of each key. Batches for other topics
     /// are not decompressed.
     func checkKeys(of header: BatchHeader, batch: UnsafeRawBufferPointer) throws(LogError) {
         let records = try unsafe header.decompressedRecords(of: batch)

@@ -100,7 +100,8 @@ struct CoordinatorTopic {
             let range = position + BatchHeader.size..<position + header.totalSize
             position = range.upperBound
             let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-            guard !header.isControl, header.codec == 0 else { continue }
+            // Only the broker writes to this topic, and it compresses nothing.
+            guard !header.isControl, header.codec == Codec.none.rawValue else { continue }
             do throws(LogError) {
                 // All records are decoded before the first takes effect, because they belong together.
                 for record in try unsafe decodeBatch(records, count: Int(header.recordCount)) { body(record) }

@@ -60,17 +60,16 @@ struct CoordinatorTopic {
                     from: offset, maxBytes: Self.replayBytes, committed: false, into: &writer)
                 guard result.byteCount > 0 else { break }
                 offset = result.nextOffset
+                unsafe writer.withBytes { batches in
+                    lostOffsets += unsafe Self.forEachRecord(in: batches) { record in
+                        if restore(record) != .applied { skippedRecords += 1 }
+                    }
+                }
             } catch {
                 guard case .damaged = error else { throw error }
                 let nextSound = max(offset + 1, try log.soundOffset(above: offset))
                 lostOffsets += nextSound - offset
                 offset = nextSound
-                continue
-            }
-            unsafe writer.withBytes { batches in
-                lostOffsets += unsafe Self.forEachRecord(in: batches) { record in
-                    if restore(record) != .applied { skippedRecords += 1 }
-                }
             }
         }
         logLosses(skippedRecords: skippedRecords, lostOffsets: lostOffsets, log: messages)

@@ -9,8 +9,8 @@ extension GroupCoordinator {
         for id in expiredIDs.keys { group.pendingMemberIDs[id] = nil }
         if !expiredIDs.isEmpty { completeJoinIfReady(of: group) }
         for member in group.membersInOrder {
-            // Each member is checked in its turn, because the removal of the one before may have begun a
-            // generation and extended this member's session.
+            // Checked one by one, because an earlier removal may have begun a generation and extended this
+            // member's session.
             let isExpired = member.sessionDeadline <= now.steady && !member.isWaiting
             if isExpired, group.members[member.id] === member { remove(member, from: group) }
         }

@@ -16,8 +16,8 @@ package enum MachineLoad {
     }
 }
 
-/// Counts the seconds that an operation would have needed on an idle machine: it divides each interval between two polls
-/// by the load in it.
+/// Counts the seconds that an operation would have needed on an idle machine: it divides each interval between two
+/// polls by the load in it.
 package struct LoadStopwatch {
     /// The load is read again after this time. Tests poll more often, and a read for each poll would be a load itself.
     private static let loadInterval = Duration.milliseconds(50)

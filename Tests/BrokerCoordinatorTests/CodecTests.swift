@@ -35,7 +35,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.findCoordinator))
-    func findCoordinator(version: Int16) throws {
+    func `FindCoordinator is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("FindCoordinator", key: .findCoordinator, version: version) {
             (reader) throws(WireError) in
             try FindCoordinatorRequest(from: &reader, version: version)
@@ -52,7 +52,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.joinGroup))
-    func joinGroup(version: Int16) throws {
+    func `JoinGroup is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("JoinGroup", key: .joinGroup, version: version) {
             (reader) throws(WireError) in
             try JoinGroupRequest(from: &reader, version: version)
@@ -73,7 +73,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.syncGroup))
-    func syncGroup(version: Int16) throws {
+    func `SyncGroup is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("SyncGroup", key: .syncGroup, version: version) {
             (reader) throws(WireError) in
             try SyncGroupRequest(from: &reader, version: version)
@@ -93,7 +93,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.heartbeat))
-    func heartbeat(version: Int16) throws {
+    func `Heartbeat is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("Heartbeat", key: .heartbeat, version: version) {
             (reader) throws(WireError) in
             try HeartbeatRequest(from: &reader, version: version)
@@ -107,7 +107,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.leaveGroup))
-    func leaveGroup(version: Int16) throws {
+    func `LeaveGroup is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("LeaveGroup", key: .leaveGroup, version: version) {
             (reader) throws(WireError) in
             try LeaveGroupRequest(from: &reader, version: version)
@@ -124,7 +124,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.offsetCommit))
-    func offsetCommit(version: Int16) throws {
+    func `OffsetCommit is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("OffsetCommit", key: .offsetCommit, version: version) {
             (reader) throws(WireError) in
             try OffsetCommitRequest(from: &reader, version: version)
@@ -148,7 +148,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.offsetFetch))
-    func offsetFetch(version: Int16) throws {
+    func `OffsetFetch is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("OffsetFetch", key: .offsetFetch, version: version) {
             (reader) throws(WireError) in
             try OffsetFetchRequest(from: &reader, version: version)
@@ -168,7 +168,7 @@ struct CodecTests {
         }
     }
 
-    @Test func offsetDelete() throws {
+    @Test func `OffsetDelete is decoded, and its response encoded, as in the vectors`() throws {
         let request = try decode("OffsetDelete", key: .offsetDelete, version: 0) {
             (reader) throws(WireError) in
             try OffsetDeleteRequest(from: &reader, version: 0)
@@ -180,7 +180,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.listGroups))
-    func listGroups(version: Int16) throws {
+    func `ListGroups is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("ListGroups", key: .listGroups, version: version) {
             (reader) throws(WireError) in
             try ListGroupsRequest(from: &reader, version: version)
@@ -195,7 +195,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.describeGroups))
-    func describeGroups(version: Int16) throws {
+    func `DescribeGroups is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("DescribeGroups", key: .describeGroups, version: version) {
             (reader) throws(WireError) in
             try DescribeGroupsRequest(from: &reader, version: version)
@@ -215,7 +215,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.deleteGroups))
-    func deleteGroups(version: Int16) throws {
+    func `DeleteGroups is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("DeleteGroups", key: .deleteGroups, version: version) {
             (reader) throws(WireError) in
             try DeleteGroupsRequest(from: &reader, version: version)
@@ -228,7 +228,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.initProducerID))
-    func initProducerID(version: Int16) throws {
+    func `InitProducerId is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("InitProducerId", key: .initProducerID, version: version) {
             (reader) throws(WireError) in
             try InitProducerIDRequest(from: &reader, version: version)
@@ -245,7 +245,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.addPartitionsToTxn))
-    func addPartitionsToTxn(version: Int16) throws {
+    func `AddPartitionsToTxn is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("AddPartitionsToTxn", key: .addPartitionsToTxn, version: version) {
             (reader) throws(WireError) in try AddPartitionsToTxnRequest(from: &reader, version: version)
         }
@@ -261,7 +261,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.addOffsetsToTxn))
-    func addOffsetsToTxn(version: Int16) throws {
+    func `AddOffsetsToTxn is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("AddOffsetsToTxn", key: .addOffsetsToTxn, version: version) {
             (reader) throws(WireError) in
             try AddOffsetsToTxnRequest(from: &reader, version: version)
@@ -277,7 +277,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.endTxn))
-    func endTxn(version: Int16) throws {
+    func `EndTxn is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("EndTxn", key: .endTxn, version: version) { (reader) throws(WireError) in
             try EndTxnRequest(from: &reader, version: version)
         }
@@ -290,7 +290,7 @@ struct CodecTests {
     }
 
     @Test(arguments: versions(.txnOffsetCommit))
-    func txnOffsetCommit(version: Int16) throws {
+    func `TxnOffsetCommit is decoded, and its response encoded, as in the vectors`(version: Int16) throws {
         let request = try decode("TxnOffsetCommit", key: .txnOffsetCommit, version: version) {
             (reader) throws(WireError) in
             try TxnOffsetCommitRequest(from: &reader, version: version)

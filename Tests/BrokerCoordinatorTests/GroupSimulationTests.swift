@@ -255,9 +255,10 @@ struct GroupSimulation {
         for (instance, member) in group.staticMemberIDs where group.members[member]?.instanceID != instance {
             return "instance \(instance) has no member"
         }
-        let now = driver.now.steady
+        // The driver ticks up to a millisecond after a deadline.
+        let lastTickedDeadline = driver.now.steady.advanced(byMilliseconds: -1)
         for member in group.members.values
-        where !member.isWaiting && member.sessionDeadline < now.advanced(byMilliseconds: -1) {
+        where !member.isWaiting && member.sessionDeadline < lastTickedDeadline {
             return "\(member.id) outlived its session"
         }
         return nil

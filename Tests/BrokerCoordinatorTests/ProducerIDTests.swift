@@ -16,7 +16,8 @@ struct ProducerIDTests {
         var ids: [Int64] = []
         for round in 0..<20 {
             if round % 5 == 0 { driver.restart() }
-            guard let producer = driver.ask(Producer.initialize(nil))?.producer else { continue }
+            let answer = driver.ask(Producer.initialize(transactionalID: nil))
+            guard let producer = answer?.producer else { continue }
             ids.append(producer.id)
             #expect(producer.epoch == 0)
         }
@@ -27,14 +28,14 @@ struct ProducerIDTests {
     @Test func `no producer id is given before its block is durable`() {
         let driver = TransactionDriver()
         driver.storesAtOnce = false
-        let waiting = [driver.send(Producer.initialize(nil)), driver.send(Producer.initialize(nil))]
+        let waiting = (0..<2).map { _ in driver.send(Producer.initialize(transactionalID: nil)) }
         // One append reserves the block for both.
         #expect(driver.unstoredAppends.count == 1)
         #expect(driver.take(waiting[0]) == nil)
         driver.failNext()
         #expect(
             waiting.map { driver.take($0)?.error } == [.coordinatorNotAvailable, .coordinatorNotAvailable])
-        let retried = driver.send(Producer.initialize(nil))
+        let retried = driver.send(Producer.initialize(transactionalID: nil))
         driver.storeNext()
         #expect(driver.take(retried)?.producer?.id == 0)
     }
@@ -49,6 +50,7 @@ struct ProducerIDTests {
         let third = try #require(driver.ask(second.nextEpoch())?.producer)
         #expect(third.epoch == producer.epoch + 2)
         #expect(driver.ask(producer.nextEpoch())?.error == .producerFenced)
+        // Before version 4 of InitProducerId, clients do not know the error PRODUCER_FENCED.
         #expect(driver.ask(producer.nextEpoch(version: 3))?.error == .invalidProducerEpoch)
         var stranger = third
         stranger.id += 1
@@ -99,7 +101,7 @@ struct ProducerIDTests {
             producer = try #require(driver.ask(producer.nextEpoch())?.producer)
         }
         _ = driver.ask(producer.add())
-        #expect(driver.ask(Producer.initialize())?.error == .concurrentTransactions)
+        #expect(driver.ask(Producer.initialize(transactionalID: "x"))?.error == .concurrentTransactions)
         #expect(driver.writtenMarkers.last?.epoch == .max)
         let next = try #require(driver.producer())
         #expect(next.id != producer.id)
@@ -110,12 +112,14 @@ struct ProducerIDTests {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         let addedPartition = PartitionID(topic: "t", partition: 0)
+        let owner = RequestingProducer(transactionalID: "x", id: producer.id, epoch: producer.epoch)
         func refusal(epoch: Int16, partition: PartitionID) -> ErrorCode? {
             driver.coordinator.refusal(
                 of: .init(transactionalID: "x", id: producer.id, epoch: epoch), partition: partition)
         }
         #expect(refusal(epoch: producer.epoch, partition: addedPartition) == .invalidTxnState)
-        _ = driver.ask(producer.add())
+        _ = driver.ask(
+            producer.add(topic: addedPartition.topic, partition: addedPartition.partition))
         _ = driver.ask(producer.addOffsets("g"))
         #expect(refusal(epoch: producer.epoch, partition: addedPartition) == nil)
         #expect(
@@ -125,13 +129,8 @@ struct ProducerIDTests {
             driver.coordinator.refusal(
                 of: .init(transactionalID: "y", id: 1, epoch: 0), partition: addedPartition)
                 == .invalidProducerIDMapping)
-        #expect(
-            driver.coordinator.refusal(
-                of: .init(transactionalID: "x", id: producer.id, epoch: producer.epoch), group: "g") == nil)
-        #expect(
-            driver.coordinator.refusal(
-                of: .init(transactionalID: "x", id: producer.id, epoch: producer.epoch), group: "h")
-                == .invalidTxnState)
+        #expect(driver.coordinator.refusal(of: owner, group: "g") == nil)
+        #expect(driver.coordinator.refusal(of: owner, group: "h") == .invalidTxnState)
         _ = driver.ask(producer.end(commits: true))
         #expect(refusal(epoch: producer.epoch, partition: addedPartition) == .invalidTxnState)
     }

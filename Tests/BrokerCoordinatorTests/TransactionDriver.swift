@@ -165,10 +165,10 @@ final class TransactionDriver {
 }
 
 /// A transactional producer, and its requests. An epoch that is too old is answered with PRODUCER_FENCED, and in older
-/// versions of a request with INVALID_PRODUCER_EPOCH. The default versions are the first with PRODUCER_FENCED.
+/// versions of a request with INVALID_PRODUCER_EPOCH. The default versions are the first with PRODUCER_FENCED. The
+/// default partition is partition 0 of the topic "t", and the default group is "g".
 struct Producer: Equatable {
-    /// The transactional id.
-    var name = "x"
+    var transactionalID = "x"
     /// The producer id.
     var id: Int64
     var epoch: Int16
@@ -177,7 +177,7 @@ struct Producer: Equatable {
     func add(topic: String = "t", partition: Int32 = 0, version: Int16 = 2) -> TransactionRequest {
         .addPartitions(
             AddPartitionsToTxnRequest(
-                version: version, transactionalID: name, producerID: id, producerEpoch: epoch,
+                version: version, transactionalID: transactionalID, producerID: id, producerEpoch: epoch,
                 topics: [.init(topic: topic, partitions: [partition])]))
     }
 
@@ -185,32 +185,32 @@ struct Producer: Equatable {
     func addOffsets(_ group: String = "g", version: Int16 = 2) -> TransactionRequest {
         .addOffsets(
             AddOffsetsToTxnRequest(
-                version: version, transactionalID: name, producerID: id, producerEpoch: epoch, groupID: group)
-        )
+                version: version, transactionalID: transactionalID, producerID: id, producerEpoch: epoch,
+                groupID: group))
     }
 
     /// Commits or aborts the transaction (EndTxn).
     func end(commits: Bool, version: Int16 = 2) -> TransactionRequest {
         .end(
             EndTxnRequest(
-                version: version, transactionalID: name, producerID: id, producerEpoch: epoch,
+                version: version, transactionalID: transactionalID, producerID: id, producerEpoch: epoch,
                 commits: commits))
     }
 
     /// Asks for the next epoch of this producer id, as a producer does after an error.
     func nextEpoch(version: Int16 = 4) -> TransactionRequest {
-        Producer.initialize(name, version: version, id: id, epoch: epoch)
+        Producer.initialize(transactionalID: transactionalID, version: version, id: id, epoch: epoch)
     }
 
-    /// Asks for a producer id and an epoch (InitProducerId). -1 stands for a client that has none. Without a name, the
-    /// producer is idempotent only.
+    /// Asks for a producer id and an epoch (InitProducerId). -1 stands for a client that has none. Without a
+    /// transactional id, the producer is idempotent only.
     static func initialize(
-        _ name: String? = "x", timeoutMilliseconds: Int32 = 10_000, version: Int16 = 4, id: Int64 = -1,
+        transactionalID: String?, timeoutMilliseconds: Int32 = 10_000, version: Int16 = 4, id: Int64 = -1,
         epoch: Int16 = -1
     ) -> TransactionRequest {
         .initProducerID(
             InitProducerIDRequest(
-                version: version, transactionalID: name, timeoutMilliseconds: timeoutMilliseconds,
+                version: version, transactionalID: transactionalID, timeoutMilliseconds: timeoutMilliseconds,
                 producerID: id, producerEpoch: epoch))
     }
 }
@@ -225,7 +225,7 @@ extension TransactionAnswer {
         }
     }
 
-    /// The initialized producer, with the default name; nil after an error.
+    /// The initialized producer, with the default transactional id; nil after an error.
     var producer: Producer? {
         guard case .initProducerID(let body) = self, body.error == .none else { return nil }
         return Producer(id: body.producerID, epoch: body.producerEpoch)
@@ -235,13 +235,10 @@ extension TransactionAnswer {
 extension TransactionDriver {
     /// Initializes a producer as `init_transactions` of librdkafka does: it asks again while the transaction of the
     /// producer before it is aborted.
-    func producer(named name: String = "x") -> Producer? {
+    func producer() -> Producer? {
         for _ in 0..<3 {
-            guard let answer = ask(Producer.initialize(name)) else { return nil }
-            if var producer = answer.producer {
-                producer.name = name
-                return producer
-            }
+            guard let answer = ask(Producer.initialize(transactionalID: "x")) else { return nil }
+            if let producer = answer.producer { return producer }
         }
         return nil
     }

@@ -11,15 +11,18 @@ struct TransactionErrorTests {
         let driver = TransactionDriver(settings)
         _ = driver.producer()
         let cases: [(TransactionRequest, ErrorCode)] = [
-            (Producer.initialize(""), .invalidRequest),
-            (Producer.initialize(timeoutMilliseconds: 0), .invalidTransactionTimeout),
-            (Producer.initialize(timeoutMilliseconds: -1), .invalidTransactionTimeout),
-            (Producer.initialize(timeoutMilliseconds: 900_001), .invalidTransactionTimeout),
+            (Producer.initialize(transactionalID: ""), .invalidRequest),
+            (Producer.initialize(transactionalID: "x", timeoutMilliseconds: 0), .invalidTransactionTimeout),
+            (Producer.initialize(transactionalID: "x", timeoutMilliseconds: -1), .invalidTransactionTimeout),
+            (
+                Producer.initialize(transactionalID: "x", timeoutMilliseconds: 900_001),
+                .invalidTransactionTimeout
+            ),
             // A producer id and an epoch come together.
-            (Producer.initialize(id: 3), .invalidRequest),
-            (Producer.initialize(epoch: 3), .invalidRequest),
+            (Producer.initialize(transactionalID: "x", id: 3), .invalidRequest),
+            (Producer.initialize(transactionalID: "x", epoch: 3), .invalidRequest),
             // The one transactional id that `transactionalIDsMax` admits is "x".
-            (Producer.initialize("y"), .policyViolation),
+            (Producer.initialize(transactionalID: "y"), .policyViolation),
         ]
         for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
     }
@@ -32,9 +35,9 @@ struct TransactionErrorTests {
         var fenced = producer
         fenced.epoch -= 1
         var unknown = producer
-        unknown.name = "nobody's"
+        unknown.transactionalID = "nobody's"
         var nameless = producer
-        nameless.name = ""
+        nameless.transactionalID = ""
         let refusals: [(Producer, ErrorCode)] = [
             (stranger, .invalidProducerIDMapping), (fenced, .producerFenced),
             (unknown, .invalidProducerIDMapping), (nameless, .invalidRequest),
@@ -103,7 +106,7 @@ struct TransactionErrorTests {
         let (driver, producer) = try makeDriver(in: progress)
         #expect(driver.ask(producer.add())?.error == expected)
         #expect(driver.ask(producer.addOffsets())?.error == expected)
-        #expect(driver.ask(Producer.initialize())?.error == expected)
+        #expect(driver.ask(Producer.initialize(transactionalID: "x"))?.error == expected)
         #expect(driver.ask(producer.nextEpoch())?.error == expected)
     }
 
@@ -129,7 +132,7 @@ struct TransactionErrorTests {
         #expect(driver.take(add)?.error == .coordinatorNotAvailable)
         let end = driver.send(producer.end(commits: true))
         #expect(driver.take(end)?.error == .invalidTxnState)
-        let initialization = driver.send(Producer.initialize("y"))
+        let initialization = driver.send(Producer.initialize(transactionalID: "y"))
         driver.failNext()
         #expect(driver.take(initialization)?.error == .coordinatorNotAvailable)
         #expect(driver.coordinator.transactions["y"] == nil)

@@ -81,7 +81,7 @@ struct TransactionSimulation {
         switch dice.below(100) {
         case 0..<12:
             let name = names[dice.below(2)]
-            awaitedProducers.append((driver.send(Producer.initialize(name)), name))
+            awaitedProducers.append((driver.send(Producer.initialize(transactionalID: name)), name))
         case 12..<55: sendNextRequest()
         case 55..<75: driver.storeNext()
         case 75..<80: driver.failNext()
@@ -134,7 +134,7 @@ struct TransactionSimulation {
             guard let answer = driver.take(waiting.token) else { continue }
             awaitedProducers.removeAll { $0.token == waiting.token }
             guard var producer = answer.producer else { continue }
-            producer.name = waiting.name
+            producer.transactionalID = waiting.name
             guard owners.insert(Owner(id: producer.id, epoch: producer.epoch)).inserted else {
                 return "\(producer) was returned twice"
             }
@@ -163,7 +163,9 @@ struct TransactionSimulation {
         guard answer.error == ErrorCode.none else { return nil }
         let client = clients[index]
         clients[index] = Client(producer: client.producer)
-        guard let decision = decisions[client.producer.name] else { return "an end without a decision" }
+        guard let decision = decisions[client.producer.transactionalID] else {
+            return "an end without a decision"
+        }
         guard (decision.state == .prepareCommit) == ending.commits else {
             return "the other decision is in the log"
         }
@@ -176,7 +178,7 @@ struct TransactionSimulation {
 
     /// Returns a fault if a newer producer had fenced this one before its success.
     private func faultOfSuccess(of producer: Producer) -> String? {
-        guard let newest = newest[producer.name], newest != producer else { return nil }
+        guard let newest = newest[producer.transactionalID], newest != producer else { return nil }
         return "\(producer) got a success after \(newest)"
     }
 

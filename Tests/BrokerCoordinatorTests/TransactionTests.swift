@@ -31,7 +31,7 @@ struct TransactionTests {
         let first = try #require(driver.producer())
         #expect(driver.ask(first.add())?.error == ErrorCode.none)
         // The coordinator first aborts the open transaction, with the next epoch.
-        #expect(driver.ask(Producer.initialize())?.error == .concurrentTransactions)
+        #expect(driver.ask(Producer.initialize(transactionalID: "x"))?.error == .concurrentTransactions)
         #expect(driver.writtenMarkers.map(\.commits) == [false])
         #expect(driver.writtenMarkers.map(\.epoch) == [first.epoch + 1])
         let second = try #require(driver.producer())
@@ -52,6 +52,19 @@ struct TransactionTests {
         driver.pass(milliseconds: 1_500)
         #expect(driver.writtenMarkers.map(\.commits) == [false])
         #expect(driver.ask(producer.end(commits: true))?.error == .producerFenced)
+    }
+
+    @Test func `a clock that jumps ahead lets no transactional id expire and shortens no timeout`() throws {
+        let dayMilliseconds: Int64 = 86_400_000
+        let driver = TransactionDriver()
+        let producer = try #require(driver.producer())
+        driver.clockLeadMilliseconds = 30 * dayMilliseconds
+        // Two hours, so that the coordinator has looked for unused transactional ids.
+        driver.pass(milliseconds: 7_200_000)
+        #expect(driver.ask(producer.add())?.error == ErrorCode.none)
+        driver.clockLeadMilliseconds = 60 * dayMilliseconds
+        driver.restart()
+        #expect(driver.coordinator.transactions["x"]?.facts.state == .ongoing)
     }
 
     @Test func `a prepared decision is carried out after a restart`() throws {

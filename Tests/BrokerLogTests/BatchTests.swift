@@ -49,8 +49,8 @@ struct BatchTests {
         case .shorterThanHeader: bytes.removeLast(bytes.count - BatchHeader.size + 1)
         case .flippedBit: bytes[BatchHeader.size + 9] ^= 1
         case .oldFormat:
-            let formatVersion = 16
-            bytes[formatVersion] = 1
+            let positionOfFormat = 16
+            bytes[positionOfFormat] = 1
         case .twoBatches: bytes += bytes
         case .lastByteMissing: bytes.removeLast()
         case .controlBatch: change { $0.attributes |= BatchHeader.controlBit }

@@ -102,7 +102,8 @@ struct CheckpointTests {
                 store.settle()
                 let position = try log.locateBatch(holding: offset, in: log.activeSegment).position
                 try store.close()
-                flipBit(1, at: position + 70, in: log.activeSegment.path)
+                let positionInRecord = BatchHeader.size + 9
+                flipBit(1, at: position + positionInRecord, in: log.activeSegment.path)
             }
             let store = try TopicStore(path: directory.path, bootID: "two") {}
             let log = try #require(store.topic(named: "t")).partitions[0]
@@ -121,7 +122,7 @@ struct CheckpointTests {
             try store.close()
             let bytes = try Disk().contents(of: log.checkpointPath)
             var misplaced = try #require(Checkpoint(decoding: bytes ?? []))
-            // Not the begin of a batch.
+            // No batch begins here.
             misplaced.position -= 7
             try Disk().replace(log.checkpointPath, with: misplaced.encoded())
         }

@@ -20,7 +20,7 @@ struct DamageTests {
     private static let recordsPerBatchMax = 3
 
     /// Appends batches for a few segments, with a compressed batch and a transaction in them.
-    private func fill(_ log: PartitionLog) throws {
+    private func appendBatches(to log: PartitionLog) throws {
         for index in 0..<4 {
             try log.append(records("value \(index)", "second", key: "k"))
         }
@@ -71,7 +71,7 @@ struct DamageTests {
 
     /// Fills a log, and makes it durable.
     private func fill(_ running: OpenLog, in original: TestDirectory) throws -> FilledLog {
-        try fill(running.log)
+        try appendBatches(to: running.log)
         running.store.settle()
         return FilledLog(
             records: readAll(running.log).records, endOffset: running.log.endOffset,
@@ -147,7 +147,7 @@ struct DamageTests {
         var directory = ""
         do {
             let (store, log) = try open(original.path)
-            try fill(log)
+            try appendBatches(to: log)
             store.settle()
             expected = readAll(log).records
             directory = String(log.directory.dropFirst(original.path.count))

@@ -15,6 +15,9 @@ struct DurabilityTests {
             producerEpoch: 0, baseSequence: 0)
     }
 
+    /// Returns the answer to an append in a word.
+    private static func word(for error: LogError?) -> String { error == nil ? "durable" : "refused" }
+
     /// The operations of a disk, and other events, in their order.
     private final class Journal: Sendable {
         private let lines = Mutex<[String]>([])
@@ -53,9 +56,9 @@ struct DurabilityTests {
         let operations = try append()
         let name = log.directory.split(separator: "/").last ?? ""
         for required in [["write \(nextSegment)", "sync \(nextSegment)"], ["syncDirectory \(name)"]] {
-            let positions = (required + ["answered"]).map { operations.lastIndex(of: $0) }
-            #expect(!positions.contains(nil), "\(operations)")
-            #expect(positions == positions.sorted { ($0 ?? -1) < ($1 ?? -1) }, "\(operations)")
+            let positions = (required + ["answered"]).compactMap { operations.lastIndex(of: $0) }
+            #expect(positions.count == required.count + 1, "\(operations)")
+            #expect(positions == positions.sorted(), "\(operations)")
         }
     }
 
@@ -87,18 +90,20 @@ struct DurabilityTests {
         let batch = Self.batch("v")
         var answers: [String] = []
         let first = try fixture.log.append(batch)
-        fixture.log.whenDurable(upTo: first.nextOffset) { answers.append("first \($0 == nil)") }
+        fixture.log.whenDurable(upTo: first.nextOffset) { answers.append("first \(Self.word(for: $0))") }
         let duplicate = try fixture.log.append(batch)
         #expect(duplicate.isDuplicate && duplicate.nextOffset == first.nextOffset)
-        fixture.log.whenDurable(upTo: duplicate.nextOffset) { answers.append("duplicate \($0 == nil)") }
+        fixture.log.whenDurable(upTo: duplicate.nextOffset) {
+            answers.append("duplicate \(Self.word(for: $0))")
+        }
         #expect(answers == [])
         fixture.store.settle()
-        #expect(answers == ["first true", "duplicate true"])
+        #expect(answers == ["first durable", "duplicate durable"])
         // The batch is durable now, so the answer comes at once.
         fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
-            answers.append("late \($0 == nil)")
+            answers.append("late \(Self.word(for: $0))")
         }
-        #expect(answers.last == "late true")
+        #expect(answers.last == "late durable")
     }
 
     @Test func `a duplicate is refused with its first copy when the sync fails`() throws {
@@ -106,14 +111,14 @@ struct DurabilityTests {
         let batch = Self.batch("v")
         var answers: [String] = []
         fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
-            answers.append("first \($0 == nil)")
+            answers.append("first \(Self.word(for: $0))")
         }
         fixture.log.whenDurable(upTo: try fixture.log.append(batch).nextOffset) {
-            answers.append("duplicate \($0 == nil)")
+            answers.append("duplicate \(Self.word(for: $0))")
         }
         fixture.faultyDisk.failNext(.sync, with: .fail(EIO))
         fixture.store.settle()
-        #expect(answers == ["first false", "duplicate false"])
+        #expect(answers == ["first refused", "duplicate refused"])
         #expect(try !fixture.log.append(batch).isDuplicate)
     }
 

@@ -7,9 +7,7 @@ import Testing
 /// difference from the header, which is 0 in a correct batch of one record.
 private func contradictoryBatch(
     offsetDelta: Int = 0, timestampDelta: Int64 = 0, time: Int64 = secondsAfterNoon(5).milliseconds
-)
-    -> [UInt8]
-{
+) -> [UInt8] {
     var body: [UInt8] = []
     NewRecord(key: [1], value: [2]).append(
         to: &body, offsetDelta: offsetDelta, timestampDelta: timestampDelta)

@@ -315,13 +315,17 @@ final class LogSimulation {
             if entry.fate == .marker || (committed && entry.fate == .aborted) {
                 if found[offset] != nil { Issue.record("seed \(seed): offset \(offset) must not be seen") }
             } else if let record = found[offset] {
-                guard record.keyText != entry.key || record.valueText != entry.value else { continue }
-                Issue.record("seed \(seed): offset \(offset) is \(record) and not \(entry)")
-            } else if !(isCompacted
-                && model.mayBeMissing(offset) { $0 + graceMilliseconds <= nowMilliseconds })
-            {
+                let isRight = record.keyText == entry.key && record.valueText == entry.value
+                if !isRight { Issue.record("seed \(seed): offset \(offset) is \(record) and not \(entry)") }
+            } else if !mayBeMissing(offset) {
                 Issue.record("seed \(seed): offset \(offset) \(entry) is missing of \(model.entries.count)")
             }
         }
+    }
+
+    /// Whether compaction may have removed the record at `offset`.
+    private func mayBeMissing(_ offset: Int64) -> Bool {
+        guard isCompacted else { return false }
+        return model.mayBeMissing(offset) { $0 + graceMilliseconds <= nowMilliseconds }
     }
 }

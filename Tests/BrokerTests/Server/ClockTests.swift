@@ -21,7 +21,7 @@ struct ClockTests {
             #expect(try client.createTopic("t", settings: topicSettings) == ErrorCode.none)
             client.produce(to: "t", value: "v", correlation: 1)
             #expect(try produceAnswer(in: try client.receive().body).offset == 0)
-            // 30 days, about 2,592,000 s.
+            // 30 days. The metric then shows about 2,592,000 s.
             leadMilliseconds.withLock { $0 = 30 * 86_400_000 }
             try waitUntil {
                 broker.metrics.render().contains("\nflotilla_broker_clock_lead_seconds 2")

@@ -92,9 +92,7 @@ struct TopicTests {
     ])
     func `a topic with an impossible name or number of partitions is refused`(
         name: String, partitions: Int32, expected: ErrorCode
-    )
-        throws
-    {
+    ) throws {
         try withBroker { broker in
             let client = try broker.client()
             #expect(try client.createTopic(name, partitions: partitions) == expected)
@@ -102,9 +100,9 @@ struct TopicTests {
     }
 
     @Test func `an addition to a list that is not set begins with its default`() {
-        func overrides(after operation: AlterConfigsRequest.ChangeOperation, of value: String) -> [String:
-            String]
-        {
+        func overrides(
+            after operation: AlterConfigsRequest.ChangeOperation, of value: String
+        ) -> [String: String] {
             var overrides: [String: String] = [:]
             let change = AlterConfigsRequest.Change(
                 name: "cleanup.policy", operation: operation.rawValue, value: value)

@@ -172,6 +172,7 @@ package struct ClusterDelayModel: Sendable {
         return occurs(onceIn: Self.wrongLeaderOneIn) ? .notLeaderOrFollower : nil
     }
 
+    /// Whether the node is absent now. Chooses its next absence if the last one is over.
     private mutating func isAway(node: Int, at now: Instant) -> Bool {
         while now >= nodeOutages[node].end {
             nodeOutages[node] = Outage(
@@ -180,8 +181,8 @@ package struct ClusterDelayModel: Sendable {
         return now >= nodeOutages[node].start
     }
 
-    /// Returns the error of an append, or nil. The first partition that gets an append during an outage of replicas is
-    /// the one with too few of them.
+    /// Returns the error of an append, or nil. In each outage of replicas one partition has too few of them: the first
+    /// one that gets an append.
     package mutating func refusal(
         ofAppendTo topic: String, partition: Int32, at now: Instant
     ) -> ErrorCode? {

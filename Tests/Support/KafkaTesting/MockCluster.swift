@@ -16,7 +16,7 @@ package final class MockCluster: Sendable {
     /// Creates a cluster. Returns nil if the library has no threads or sockets for it.
     package init?(brokers: Int = 3) {
         let configuration = unsafe rd_kafka_conf_new()
-        // Its log contains only the faults that tests cause.
+        // No log: it would contain only the faults that tests cause.
         unsafe rd_kafka_conf_set(configuration, "log_level", "0", nil, 0)
         guard let client = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, configuration, nil, 0) else {
             unsafe rd_kafka_conf_destroy(configuration)

@@ -3,8 +3,9 @@ package import Lifecycle
 
 /// A cluster of several nodes, imitated by the embedded broker, whose nodes a test kills and starts again.
 ///
-/// Nodes are numbered from 0. Each leads some partitions, groups and transactional ids. If it dies, requests for them
-/// are refused until the cluster has noticed the death and another node leads them. It leads them again when it is back.
+/// Nodes are numbered from 0. Each leads some partitions, groups and transactional ids. If it dies, requests for these
+/// are refused until the cluster has noticed the death and another node leads them. The node leads them again when it
+/// is back.
 package final class NodeOutages: ClusterDelays {
     private struct Outage {
         let node: Int
@@ -50,7 +51,7 @@ package final class NodeOutages: ClusterDelays {
     private func isLeaderAway(of name: String, at now: Instant) -> Bool {
         let outages = outages.withLock { $0 }
         if outages.isEmpty { return false }
-        // A node without randomness: a name has the same leader in every run.
+        // A hash without a random seed, so that a name has the same leader in every run.
         let hash = name.utf8.reduce(UInt64(0)) { SplitMix64.number(forState: $0 ^ UInt64($1)) }
         let leader = Int(hash % UInt64(nodeCount))
         return outages.contains { $0.node == leader && now < $0.movedAt }

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Glibc
 
-/// The present load of the machine. A test with a time limit counts its time by it, because other tests run beside
-/// it on the same processors.
+/// The present load of the machine. A test with a time limit divides its time by the load, because other tests run on
+/// the same processors.
 package enum MachineLoad {
     /// The number of processes and threads that can run now, for each processor: 1 or more.
     ///
@@ -16,8 +16,8 @@ package enum MachineLoad {
     }
 }
 
-/// Counts the seconds that an operation would have needed on an idle machine: each interval between two polls is divided by
-/// the load in it.
+/// Counts the seconds that an operation would have needed on an idle machine: it divides each interval between two
+/// polls by the load in it.
 package struct LoadStopwatch {
     /// The load is read again after this time. Tests poll more often, and a read for each poll would be a load itself.
     private static let loadInterval = Duration.milliseconds(50)

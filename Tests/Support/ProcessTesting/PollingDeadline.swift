@@ -1,7 +1,7 @@
 /// The limit of a wait that polls.
 ///
-/// On a busy machine a poll itself may take seconds, and the processes that it watches run as slowly. So the time between
-/// two polls is divided by the load, and at most one second of it counts.
+/// On a busy machine a poll itself may take seconds, and the processes that it watches run as slowly. So the time
+/// between two polls is divided by the load, and at most one second of it counts.
 package struct PollingDeadline {
     private static let countedIntervalMax = Duration.seconds(1)
 

@@ -15,7 +15,7 @@ package final class PrivateMemorySampler: Sendable {
     /// - Parameter process: the process id; nil means this process.
     package init(of process: Int32? = nil) {
         path = "/proc/\(process.map(String.init) ?? "self")/status"
-        // A thread of its own samples in time also while tests keep all tasks' threads busy.
+        // A separate thread samples in time, even while tests keep all threads of the pool busy.
         Thread.detachNewThread { [self] in
             while !isStopped.load(ordering: .relaxed) {
                 sample()
@@ -38,7 +38,7 @@ package final class PrivateMemorySampler: Sendable {
 
     /// Waits until the memory has not grown for some seconds.
     ///
-    /// - Parameter minimum: The MiB that the process must have before, because its load takes as much.
+    /// - Parameter minimum: The MiB that the loaded process has at least. A pause below it does not count.
     package func waitUntilSettled(aboveMiB minimum: Int) async throws {
         var highest = 0
         var grewAt = ContinuousClock.now

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// Runs a call that must not block, on a separate thread, and returns its result. Throws `ConditionTimedOut` if the call
-/// blocks.
+/// Runs a call that must not block, on a separate thread, and returns its result. Throws `ConditionTimedOut` if the
+/// call blocks.
 ///
-/// The limit of a test (`.timeLimit`) also counts the time for which the test waits for a thread of the pool. Under load
-/// this can be minutes. This limit counts as in `eventually`.
+/// The limit of a test (`.timeLimit`) also counts the time for which the test waits for a thread of the pool. Under
+/// load this can be minutes. This function counts time as `eventually` does.
 ///
 /// - Parameter description: The end of the call in words, for the error.
 package func promptResult<Value: Sendable>(

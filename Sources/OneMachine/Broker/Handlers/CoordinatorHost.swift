@@ -178,9 +178,11 @@ final class CoordinatorHost {
 
     /// Begins an attempt. Its outcome comes from `settlePart`.
     private func writeMarkers(_ decision: TransactionMarkers, id: MarkersID) {
-        // The groups are a part. Another part, which this function settles at its end, prevents that the
-        // attempt is over before all parts have begun.
-        markers[id] = PendingMarkers(openParts: decision.partitions.count + 2, groups: decision.groups)
+        let groupsPart = 1
+        // Settled at the end of this function, so that the attempt is not over before all parts have begun.
+        let startPart = 1
+        markers[id] = PendingMarkers(
+            openParts: decision.partitions.count + groupsPart + startPart, groups: decision.groups)
         let time = WallTime.now()
         for partition in decision.partitions {
             appendMarker(decision, to: partition, at: time) { [unowned self] hasFailed in

@@ -60,17 +60,16 @@ struct CoordinatorTopic {
                     from: offset, maxBytes: Self.replayBytes, committed: false, into: &writer)
                 guard result.byteCount > 0 else { break }
                 offset = result.nextOffset
+                unsafe writer.withBytes { batches in
+                    lostOffsets += unsafe Self.forEachRecord(in: batches) { record in
+                        if restore(record) != .applied { skippedRecords += 1 }
+                    }
+                }
             } catch {
                 guard case .damaged = error else { throw error }
                 let nextSound = max(offset + 1, try log.soundOffset(above: offset))
                 lostOffsets += nextSound - offset
                 offset = nextSound
-                continue
-            }
-            unsafe writer.withBytes { batches in
-                lostOffsets += unsafe Self.forEachRecord(in: batches) { record in
-                    if restore(record) != .applied { skippedRecords += 1 }
-                }
             }
         }
         logLosses(skippedRecords: skippedRecords, lostOffsets: lostOffsets, log: messages)
@@ -100,7 +99,8 @@ struct CoordinatorTopic {
             let range = position + BatchHeader.size..<position + header.totalSize
             position = range.upperBound
             let records = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-            guard !header.isControl, header.codec == 0 else { continue }
+            // Only the broker writes to this topic, and it compresses nothing.
+            guard !header.isControl, header.codec == Codec.none.rawValue else { continue }
             do throws(LogError) {
                 // All records are decoded before the first takes effect, because they belong together.
                 for record in try unsafe decodeBatch(records, count: Int(header.recordCount)) { body(record) }

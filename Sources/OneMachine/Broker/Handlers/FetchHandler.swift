@@ -8,13 +8,13 @@ final class FetchHandler: IterationHook {
     /// The waiting requests by the number of the log. An empty entry stays, because the readers of a quiet
     /// log come back after each wait.
     private var waiting: [Int: [ParkedFetch]] = [:]
-    /// The waiting requests that are checked at the end of the loop's turn.
+    /// The waiting requests that are checked at the end of the loop's iteration.
     private var woken: [ParkedFetch] = []
     private var parkedCount = 0
 
     /// Limit for the wait of a client.
     private static let waitMillisecondsMax: Int32 = 60_000
-    /// Waits end together, at multiples of a step, so that the readers of quiet logs need few turns of the
+    /// Waits end together, at multiples of a step, so that the readers of quiet logs need few iterations of the
     /// loop. The step is at most this time, and at most a fifth of the wait.
     private static let stepMillisecondsMax = 100
     private static let stepDivisor = 5
@@ -89,7 +89,7 @@ final class FetchHandler: IterationHook {
         for parked in waiting.removeValue(forKey: log.id) ?? [] { parked.removeLog(log) }
     }
 
-    /// Called when readers may see more of a log. The requests are checked once, at the end of the turn.
+    /// Called when readers may see more of a log. The requests are checked once, at the end of the iteration.
     func logDidAdvance(_ log: PartitionLog) {
         guard let requests = waiting[log.id] else { return }
         for parked in requests where !parked.isWoken {
@@ -137,9 +137,9 @@ final class FetchHandler: IterationHook {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, encoding: .classic)
         let read = FetchResponse.write(parked, to: &writer, limits: limits)
-        guard read.byteCount >= Int(parked.request.bytesMin) || read.isFull || read.hasMore else {
-            return false
-        }
+        let hasEnough = read.byteCount >= Int(parked.request.bytesMin)
+        let waitAddsNothing = read.isFull || read.hasMore
+        guard hasEnough || waitAddsNothing else { return false }
         unpark(parked)
         parked.exchange.answer { answer in unsafe writer.withBytes { unsafe answer.append($0) } }
         return true

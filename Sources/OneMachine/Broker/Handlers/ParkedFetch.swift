@@ -13,7 +13,7 @@ final class ParkedFetch {
     private let refusals: [[ErrorCode?]]?
     /// The timer of its wait; nil if it does not wait.
     var timer: LoopTimer?
-    /// Whether the handler checks it at the end of the loop's turn.
+    /// Whether the handler checks it at the end of the loop's iteration.
     var isWoken = false
 
     init(

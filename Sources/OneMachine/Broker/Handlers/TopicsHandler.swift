@@ -95,9 +95,11 @@ struct TopicsHandler {
 
     /// Deletes the topic now, or later if a test delays it.
     private func delete(_ name: String) throws(TopicStoreError) {
-        guard let topic = node.topics.topic(named: name),
-            node.delayDeletion(of: topic, remove: { try? remove(name) })
-        else { return try remove(name) }
+        if let topic = node.topics.topic(named: name) {
+            let isDelayed = node.delayDeletion(of: topic, remove: { try? remove(name) })
+            if isDelayed { return }
+        }
+        try remove(name)
     }
 
     private func remove(_ name: String) throws(TopicStoreError) {

@@ -44,7 +44,7 @@ extension FindCoordinatorResponse.Coordinator {
 }
 
 extension GroupRequest {
-    /// Nil for the requests of operators, which a test does not refuse.
+    /// The call to a coordinator; nil for a request that a test does not refuse.
     fileprivate var call: CoordinatorCall? {
         switch self {
         case .join(let body): .join(group: body.groupID, instanceID: body.instanceID)
@@ -54,6 +54,7 @@ extension GroupRequest {
         case .commit(let body): .group(body.groupID)
         case .transactionalCommit(let body): .group(body.groupID)
         case .fetch(let body): body.groups.first.map { .group($0.groupID) }
+        // ListGroups names no group.
         case .list: .group("")
         case .deleteOffsets, .describe, .delete: nil
         }
@@ -70,7 +71,7 @@ extension GroupRequest {
         case .fetch(let body):
             .fetch(OffsetFetchResponse(groups: body.groups.map { .init(groupID: $0.groupID, error: error) }))
         case .list: .list(ListGroupsResponse(error: error, groups: []))
-        case .deleteOffsets, .describe, .delete: preconditionFailure("requests of operators are not refused")
+        case .deleteOffsets, .describe, .delete: preconditionFailure("requests without a call are not refused")
         }
     }
 }

@@ -17,7 +17,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     private var faults: SessionFaults?
 
     /// Whether `iterationWillEnd` will be called.
-    private var isTurnEndScheduled = false
+    private var isIterationEndScheduled = false
     // The reasons to read no more, and their effect.
     /// Whether the client does not read its answers. Then no further request is begun.
     private var isFull = false
@@ -61,7 +61,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         isFull = false
         lastActivity = connection.loop.now
         setUnsent(bytes: connection.pendingByteCount)
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
     func didClose(reason: TCPCloseReason) {
@@ -73,23 +73,23 @@ final class Session: TCPConnectionDelegate, IterationHook {
         node.remove(self)
     }
 
-    /// Called at the end of the loop's turn, after `scheduleTurnEnd`.
+    /// Called at the end of the loop's iteration, after `scheduleIterationEnd`.
     func iterationWillEnd() {
-        isTurnEndScheduled = false
+        isIterationEndScheduled = false
         guard !isClosed else { return }
         handleBufferedRequests()
         setReading()
     }
 
-    /// Continues at the end of the loop's turn, after other connections have released memory.
+    /// Continues at the end of the loop's iteration, after other connections have released memory.
     func resume() {
         lacksMemory = false
-        scheduleTurnEnd()
+        scheduleIterationEnd()
     }
 
-    private func scheduleTurnEnd() {
-        guard !isTurnEndScheduled, !isClosed else { return }
-        isTurnEndScheduled = true
+    private func scheduleIterationEnd() {
+        guard !isIterationEndScheduled, !isClosed else { return }
+        isIterationEndScheduled = true
         connection.loop.callAtEndOfIteration(self)
     }
 
@@ -194,7 +194,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         } else {
             exchange.holdAnswer(node.scratch.copied())
         }
-        if buffer.count > 0 || isPaused { scheduleTurnEnd() }
+        if buffer.count > 0 || isPaused { scheduleIterationEnd() }
     }
 
     /// Removes a request that gets no answer.

@@ -9,8 +9,8 @@ extension Group {
         }
     }
 
-    /// Returns the protocol with the most votes. Each member votes for its first protocol that all members
-    /// know. On a tie, the oldest member's preference counts.
+    /// Returns the protocol with the most votes, or nil if there is no member. Each member votes for its first
+    /// protocol that all members know. On a tie, the oldest member's preference counts.
     func electedProtocol() -> String? {
         let ordered = membersInOrder
         guard let oldest = ordered.first else { return nil }
@@ -22,11 +22,9 @@ extension Group {
             guard let vote = member.protocols.first(where: { candidates.contains($0.name) }) else { continue }
             votes[vote.name, default: 0] += 1
         }
-        var winner: String?
-        for name in candidates where votes[name, default: 0] > winner.map({ votes[$0, default: 0] }) ?? 0 {
-            winner = name
-        }
-        return winner
+        // The candidates have the order of the oldest member's preference.
+        let mostVotes = votes.values.max()
+        return candidates.first { votes[$0] == mostVotes }
     }
 
     /// Whether a member may read this topic. True if the metadata of the members cannot be read, or if they are

@@ -30,7 +30,7 @@ final class Group {
     var joinDeadline: Instant?
     /// The part of the first generation's total wait that is left; nil for later generations.
     var remainingInitialDelayMilliseconds: Int?
-    /// Whether a member joined in the current part of that wait.
+    /// Whether a member joined in the current part of the first generation's wait.
     var hasNewMember = false
 
     // The phase of assignments.
@@ -113,8 +113,8 @@ final class Group {
         return true
     }
 
-    /// Returns the error of a request whose member is unknown, or whose instance id belongs to another
-    /// member by now; nil for a member of the group.
+    /// Returns the error of a request whose member is unknown, or whose instance id now belongs to another
+    /// member; nil for a member of the group.
     func memberError(memberID: String, instanceID: String?) -> ErrorCode? {
         if let instanceID {
             guard let current = staticMemberIDs[instanceID] else { return .unknownMemberID }

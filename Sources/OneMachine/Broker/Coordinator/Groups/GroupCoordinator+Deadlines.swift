@@ -8,11 +8,11 @@ extension GroupCoordinator {
         let expiredIDs = group.pendingMemberIDs.filter { $0.value <= now.steady }
         for id in expiredIDs.keys { group.pendingMemberIDs[id] = nil }
         if !expiredIDs.isEmpty { completeJoinIfReady(of: group) }
-        for member in group.membersInOrder
-        where member.sessionDeadline <= now.steady && !member.isWaiting {
-            // An earlier removal may have begun a generation and extended this member's session.
-            guard group.members[member.id] === member, member.sessionDeadline <= now.steady else { continue }
-            remove(member, from: group)
+        for member in group.membersInOrder {
+            // Checked one by one, because an earlier removal may have begun a generation and extended this
+            // member's session.
+            let isExpired = member.sessionDeadline <= now.steady && !member.isWaiting
+            if isExpired, group.members[member.id] === member { remove(member, from: group) }
         }
         if let deadline = group.joinDeadline, deadline <= now.steady, group.state == .preparingRebalance {
             handleJoinTimeout(of: group)

@@ -3,7 +3,7 @@ internal import Lifecycle
 /// The change from one generation to the next: from `preparingRebalance`, in which all members must join
 /// again, to `completingRebalance`, in which the leader assigns partitions. Late members are removed.
 extension GroupCoordinator {
-    /// Begins the next generation unless it has begun.
+    /// Begins the join phase of the next generation, unless it has begun.
     func prepareRebalance(of group: Group) {
         switch group.state {
         case .preparingRebalance, .dead: return

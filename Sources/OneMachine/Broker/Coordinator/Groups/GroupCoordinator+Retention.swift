@@ -17,7 +17,7 @@ extension GroupCoordinator {
                     removalRecords(of: group),
                     then: .deleted(groups: [group.id], token: nil, answer: DeleteGroupsResponse(groups: [])))
             } else if !expired.isEmpty {
-                removeOffsets(at: expired, of: group)
+                removeExpiredOffsets(at: expired, of: group)
             }
         }
     }
@@ -41,7 +41,7 @@ extension GroupCoordinator {
         }.keys.sorted()
     }
 
-    private func removeOffsets(at partitions: [PartitionID], of group: Group) {
+    private func removeExpiredOffsets(at partitions: [PartitionID], of group: Group) {
         persist(
             partitions.map { GroupRecords.offsetRemoved(group: group.id, partition: $0) },
             then: .offsetsDeleted(

@@ -4,7 +4,7 @@ internal import Lifecycle
 extension GroupCoordinator {
     /// Answers a member with its assignment, at once or when the leader's assignments are durable.
     func sync(_ request: SyncGroupRequest, from token: ReplyToken) {
-        guard let sender = member(for: request, token: token) else { return }
+        guard let sender = findSender(of: request, answering: token) else { return }
         let (group, member) = (sender.group, sender.member)
         switch group.state {
         case .empty, .dead: refuseSync(of: token, error: .unknownMemberID)
@@ -32,8 +32,9 @@ extension GroupCoordinator {
         reply(to: token, with: .sync(SyncGroupResponse(error: error)))
     }
 
-    /// Returns the member that sent the request. Returns nil after it has answered with an error.
-    private func member(for request: SyncGroupRequest, token: ReplyToken) -> FoundMember? {
+    /// Returns the member that sent the request. If the request is wrong, answers it with the error and returns
+    /// nil.
+    private func findSender(of request: SyncGroupRequest, answering token: ReplyToken) -> FoundMember? {
         switch findMember(
             groupID: request.groupID, memberID: request.memberID, instanceID: request.instanceID,
             generation: request.generation)

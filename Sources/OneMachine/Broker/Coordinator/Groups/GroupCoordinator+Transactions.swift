@@ -12,6 +12,7 @@ extension GroupCoordinator {
                 removeIfUnused(group)
                 return reply(to: token, with: .transactionalCommit(validated.answer))
             }
+            // They are pending at once, so that the end of the transaction does not miss them.
             group.addPendingOffsets(offsets, of: request.producerID, epoch: request.producerEpoch)
             let records = offsets.keys.sorted().compactMap { partition in
                 offsets[partition].map { offset in

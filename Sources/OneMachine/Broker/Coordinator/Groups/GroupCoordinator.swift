@@ -5,9 +5,9 @@ internal import Telemetry
 /// members, generations and offsets.
 ///
 /// It has no I/O and no clock: it takes a request, a tick or the outcome of an append, and returns
-/// actions. Each change of state is made in memory at once, and appended to the groups' topic. The answer
-/// leaves when the append is durable, and to a client that looks like a slow network. The coordinator must
-/// never trap on the content of a request or a record. Confined to the thread of its caller.
+/// actions. A change of state is made in memory at once, and appended to the groups' topic. The answer leaves
+/// when the append is durable; to the client, that looks like a slow network. The coordinator must never trap
+/// on the content of a request or a record. Confined to the thread of its caller.
 package final class GroupCoordinator {
     let settings: GroupSettings
     let partitionExists: (PartitionID) -> Bool
@@ -92,8 +92,9 @@ package final class GroupCoordinator {
     func handleEvent(at now: ClockReading, body: () -> Void) -> [GroupAction] {
         self.now = now
         body()
-        defer { actions.removeAll() }
-        return actions
+        let eventActions = actions
+        actions.removeAll()
+        return eventActions
     }
 
     func emit(_ action: GroupAction) { actions.append(action) }

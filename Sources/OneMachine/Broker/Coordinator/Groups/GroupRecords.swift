@@ -3,7 +3,7 @@ internal import Telemetry
 /// The records of the groups' topic, which store groups and their offsets (see `CoordinatorRecord` for the
 /// format). A reader skips unknown kinds and format versions.
 enum GroupRecords {
-    /// The kinds of keys.
+    /// The kinds of keys, each with the names that follow it in the key.
     enum Kind: Int16 {
         /// Group, topic and partition.
         case offset = 1

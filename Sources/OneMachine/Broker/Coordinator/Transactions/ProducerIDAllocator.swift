@@ -13,8 +13,9 @@ package struct ProducerIDAllocator {
     /// Returns an id, or nil if all reserved ids are used.
     package mutating func take() -> Int64? {
         guard next < end else { return nil }
-        defer { next += 1 }
-        return next
+        let id = next
+        next += 1
+        return id
     }
 
     /// Begins the reservation of a block. Returns the end to write to the log, or nil while an append is

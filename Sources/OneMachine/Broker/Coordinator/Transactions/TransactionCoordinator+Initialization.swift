@@ -4,6 +4,7 @@ extension TransactionCoordinator {
     /// From this version on, a client knows PRODUCER_FENCED.
     private static let firstInitVersionWithFencedError: Int16 = 4
 
+    /// A request that waits for producer ids.
     struct WaitingRequest {
         let request: InitProducerIDRequest
         let token: ReplyToken
@@ -18,7 +19,9 @@ extension TransactionCoordinator {
                 to: token,
                 with: .initProducerID(InitProducerIDResponse(producerID: producerID, producerEpoch: 0)))
         }
-        guard !id.isEmpty, (request.producerID == -1) == (request.producerEpoch == -1) else {
+        let namesProducer = request.producerID != -1
+        let namesEpoch = request.producerEpoch != TransactionFacts.noEpoch
+        guard !id.isEmpty, namesProducer == namesEpoch else {
             return refuse(request, answering: token, with: .invalidRequest)
         }
         guard request.timeoutMilliseconds > 0,
@@ -90,6 +93,7 @@ extension TransactionCoordinator {
         let isNew = facts.epoch == TransactionFacts.noEpoch
         let namesItself = request.producerID != -1
         let namesOtherEpoch = namesItself && request.producerEpoch != facts.epoch
+        // Only a request that names its epoch can be recognized when it is repeated.
         let previousEpoch = namesItself ? facts.epoch : TransactionFacts.noEpoch
         facts.timeoutMilliseconds = request.timeoutMilliseconds
         facts.state = .empty
@@ -100,7 +104,8 @@ extension TransactionCoordinator {
             facts.producerID = producerID
             facts.epoch = 0
         } else if namesOtherEpoch && !isNew {
-            // An earlier request succeeded and its answer was lost, so the same answer follows.
+            // With the previous epoch, the request is a repeated one whose first answer was lost. It gets the
+            // same answer.
             guard request.producerEpoch == facts.previousEpoch else {
                 return refuse(request, answering: token, with: .producerFenced)
             }

@@ -102,7 +102,7 @@ extension TransactionCoordinator {
         else { return .refused(.invalidProducerIDMapping) }
         let facts = transaction.facts
         guard facts.epoch == request.producerEpoch else { return .refused(.producerFenced) }
-        // As in Kafka, a producer that is fenced already hears it although a change is under way.
+        // As in Kafka, this comes after the epoch: a fenced producer learns that also during a change.
         if transaction.isChanging { return .refused(.concurrentTransactions) }
         switch facts.state {
         case .ongoing: return .decides(transaction)

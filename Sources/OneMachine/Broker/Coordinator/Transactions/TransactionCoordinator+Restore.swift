@@ -58,6 +58,7 @@ extension TransactionCoordinator {
                 guard facts.state == .ongoing else { continue }
                 let timeout = Int64(facts.timeoutMilliseconds)
                 let elapsed = now.expiry.milliseconds - (facts.startedAt ?? now.expiry).milliseconds
+                // If the clock went back since the start, the transaction gets its whole timeout again.
                 let remaining = min(max(timeout - elapsed, 0), timeout)
                 schedule(transaction, at: now.steady.advanced(byMilliseconds: Int(remaining)))
             }

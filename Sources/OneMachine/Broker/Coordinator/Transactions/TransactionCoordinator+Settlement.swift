@@ -98,8 +98,8 @@ extension TransactionCoordinator {
     }
 
     /// Completes a transaction whose markers are all written. The answer does not wait for the record. If
-    /// the record is lost, a restart writes the same markers again, which is harmless; the log has the
-    /// record in front of the producer's next one.
+    /// the record is lost, a restart writes the same markers again, which is harmless. The record is not lost
+    /// alone, because the producer's next record comes behind it in the log.
     func completeTransaction(markers id: MarkersID) {
         guard let transactionalID = transactionalIDsByMarkers.removeValue(forKey: id),
             let transaction = transactions[transactionalID], transaction.markersUnderWay == id

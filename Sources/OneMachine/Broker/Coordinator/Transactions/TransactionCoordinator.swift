@@ -99,8 +99,9 @@ package final class TransactionCoordinator {
     func handleEvent(at now: ClockReading, body: () -> Void) -> [TransactionAction] {
         self.now = now
         body()
-        defer { actions.removeAll() }
-        return actions
+        let eventActions = actions
+        actions.removeAll()
+        return eventActions
     }
 
     func reply(to token: ReplyToken, with answer: TransactionAnswer) { actions.append(.reply(token, answer)) }

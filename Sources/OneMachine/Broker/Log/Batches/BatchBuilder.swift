@@ -23,7 +23,8 @@ package struct NewRecord: Equatable, Sendable {
 
 /// Encodes records into one uncompressed batch.
 package enum BatchBuilder {
-    /// Returns a batch whose records all have the timestamp `time`, in milliseconds since 1970.
+    /// Returns a batch whose records all have the timestamp `time`, in milliseconds since 1970. By default it
+    /// has no producer, for which Kafka writes -1.
     package static func batch(
         _ records: [NewRecord], time: Int64, producerID: Int64 = -1, producerEpoch: Int16 = -1,
         baseSequence: Int32 = -1, transactional: Bool = false, control: Bool = false

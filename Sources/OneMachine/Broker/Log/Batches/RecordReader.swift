@@ -38,7 +38,7 @@ struct RecordReader {
         let start = position
         let length = try varint()
         guard length >= 0, length <= (unsafe bytes.count) - position else {
-            throw LogError.corruptBatch("a record is longer than it")
+            throw LogError.corruptBatch("a record is longer than the batch")
         }
         let end = position + Int(length)
         guard end > position else { throw LogError.corruptBatch("a record is empty") }
@@ -72,7 +72,8 @@ struct RecordReader {
         guard length >= 0, position <= end, length <= Int64(end - position) else {
             throw LogError.corruptBatch("a key or value is longer than its record")
         }
-        defer { position += Int(length) }
-        return position..<position + Int(length)
+        let field = position..<position + Int(length)
+        position = field.upperBound
+        return field
     }
 }

@@ -66,7 +66,8 @@ extension BatchHeader {
     /// because most topics take batches without a check of their records.
     func offset(of record: RecordView) throws(LogError) -> Int64 {
         guard record.offsetDelta >= 0, record.offsetDelta <= Int64(lastOffsetDelta) else {
-            throw .corruptBatch("a record is \(record.offsetDelta) after its first of \(lastOffsetDelta)")
+            throw .corruptBatch(
+                "the offset delta of a record is \(record.offsetDelta), not in 0 to \(lastOffsetDelta)")
         }
         let (offset, overflows) = baseOffset.addingReportingOverflow(record.offsetDelta)
         guard !overflows else { throw .corruptBatch("its offset is \(baseOffset)") }

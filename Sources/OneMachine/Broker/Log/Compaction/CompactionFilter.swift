@@ -40,7 +40,7 @@ struct CompactionFilter {
     mutating func filter(
         _ header: BatchHeader, batch: UnsafeRawBufferPointer, keys: KeyMap, mappedUpTo: Int64
     ) throws(LogError) -> FilteredBatch {
-        if header.isControl { return keepsMarker(header, mappedUpTo: mappedUpTo) ? .whole : .nothing }
+        if header.isControl { return filterMarker(header, mappedUpTo: mappedUpTo) }
         if header.baseOffset >= mappedUpTo {
             noteRecords(of: header)
             return .whole
@@ -60,9 +60,12 @@ struct CompactionFilter {
         if header.isTransactional, header.recordCount > 0 { producersWithRecords.insert(header.producerID) }
     }
 
-    private mutating func keepsMarker(_ header: BatchHeader, mappedUpTo: Int64) -> Bool {
+    /// Ends the producer's transaction. Its marker stays if a record of the transaction stays, or until the
+    /// marker's grace time is over.
+    private mutating func filterMarker(_ header: BatchHeader, mappedUpTo: Int64) -> FilteredBatch {
         let hasRecords = producersWithRecords.remove(header.producerID) != nil
-        return hasRecords || header.baseOffset >= min(removableBelow, mappedUpTo)
+        let isExpired = header.baseOffset < min(removableBelow, mappedUpTo)
+        return isExpired && !hasRecords ? .nothing : .whole
     }
 
     /// Returns the records of a data batch that stay, as a batch with the same offsets and producer.

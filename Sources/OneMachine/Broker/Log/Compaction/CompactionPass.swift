@@ -132,9 +132,9 @@ struct CompactionPass {
     }
 
     /// Writes the new segment of some neighbors. Returns nil if it would not differ from the old one.
-    private mutating func writeGroup(_ sources: [CompactionPlan.Source]) throws(LogError) -> CompactionResult
-        .Group?
-    {
+    private mutating func writeGroup(
+        _ sources: [CompactionPlan.Source]
+    ) throws(LogError) -> CompactionResult.Group? {
         guard let first = sources.first, let last = sources.last else { return nil }
         let cleanedPath = Segment.path(in: plan.directory, from: first.baseOffset, suffix: "cleaned")
         createdFiles.append(cleanedPath)
@@ -184,8 +184,10 @@ struct CompactionPass {
         }
         switch filtered {
         case .whole: return false
-        case .onlyProducer: return header.recordCount > 0
         case .rewritten: return true
+        // An earlier pass may have emptied the batch already.
+        case .onlyProducer: return header.recordCount > 0
+        // The writer fills the gap with an empty batch, which may be the one that was there.
         case .nothing: return header.recordCount > 0 || header.hasProducer
         }
     }

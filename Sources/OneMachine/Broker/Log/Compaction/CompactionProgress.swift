@@ -20,7 +20,7 @@ struct CompactionProgress: Equatable {
     var firstDirty: Int64 { ranges.last?.offset ?? 0 }
 
     /// Returns the offset below which tombstones and markers have had their grace time (milliseconds).
-    func removable(now: Int64, grace: Int64) -> Int64 {
+    func removableBelow(now: Int64, grace: Int64) -> Int64 {
         ranges.last { $0.time <= now &- grace }?.offset ?? 0
     }
 
@@ -37,7 +37,9 @@ struct CompactionProgress: Equatable {
     mutating func truncate(to offset: Int64) {
         while let last = ranges.last, last.offset > offset {
             ranges.removeLast()
-            if last.offset > offset, ranges.last.map({ $0.offset < offset }) ?? true {
+            // The range in which the log was cut keeps its part below the cut.
+            let beginsBelowCut = ranges.last.map { $0.offset < offset } ?? true
+            if beginsBelowCut {
                 ranges.append(CompactedRange(offset: offset, time: last.time))
                 return
             }

@@ -41,7 +41,7 @@ package final class DiskWorker: Sendable {
         }
     }
 
-    /// Runs the oldest job. Returns false if the queue is empty.
+    /// Runs the oldest job. Returns false if the queue was empty.
     @discardableResult
     package func runOnce() -> Bool {
         let job = state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }

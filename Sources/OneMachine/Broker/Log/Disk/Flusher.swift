@@ -50,7 +50,7 @@ package final class Flusher: Sendable {
         }
     }
 
-    /// Carries out the oldest request. Returns false if the queue is empty.
+    /// Carries out the oldest request. Returns false if the queue was empty.
     @discardableResult
     package func runOnce() -> Bool {
         let request = state.withLock { $0.requests.isEmpty ? nil : $0.requests.removeFirst() }
@@ -63,7 +63,7 @@ package final class Flusher: Sendable {
             state.results.append(result)
             return state.results.count == 1
         }
-        // The first result has woken the loop, which takes the others together with it.
+        // Later results need no wake-up: the loop takes them together with the first.
         if isFirstResult { wake() }
         return true
     }

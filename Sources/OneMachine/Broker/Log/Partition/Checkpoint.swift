@@ -50,7 +50,7 @@ struct Checkpoint: Equatable {
         segmentBaseOffset == active.baseOffset && position == active.size && nextOffset == active.endOffset
     }
 
-    /// Gives the checkpoint's segment the values that it had then.
+    /// Gives the checkpoint's segment the values that it had when the checkpoint was taken.
     func apply(to segment: Segment) {
         segment.index = index
         segment.size = position
@@ -73,7 +73,8 @@ struct Checkpoint: Equatable {
     }
 
     init(
-        logStartOffset: Int64, active: Segment, producers: Producers, cleaned: CompactionProgress
+        logStartOffset: Int64, active: Segment, producers: Producers,
+        compactionProgress: CompactionProgress
     ) {
         self.logStartOffset = logStartOffset
         self.segmentBaseOffset = active.baseOffset
@@ -83,6 +84,6 @@ struct Checkpoint: Equatable {
         self.firstAppendedAt = active.firstAppendedAt
         self.index = active.index ?? SegmentIndex()
         self.producers = producers
-        self.compactionProgress = cleaned
+        self.compactionProgress = compactionProgress
     }
 }

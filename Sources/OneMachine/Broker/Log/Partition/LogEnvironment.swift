@@ -6,8 +6,8 @@ struct LogEnvironment {
     let openSegments: OpenSegments
     let flusher: Flusher
     let flushPolicy: FlushPolicy
-    /// Whether the machine was up since the data directory was last open. Then all pages that the last
-    /// process wrote are there, in order, even if it was killed.
+    /// Whether the machine has run without a restart since the data directory was last open. Then the files
+    /// have all bytes that the last process wrote, even if that process was killed.
     let machineStayedUp: Bool
     /// The wall clock, for recovery. All other calls get the time as an argument.
     let clock: () -> WallTime

@@ -14,7 +14,7 @@ package enum LogError: Error, Equatable, CustomStringConvertible {
     /// Stored bytes that differ from the written ones.
     case damaged(path: String, offset: Int64)
     case disk(DiskError)
-    /// The log could not be opened again after an error, or its topic was deleted.
+    /// The broker stops, the topic was deleted, or the log could not be opened again after an error.
     case closed(String)
 
     package var code: ErrorCode {

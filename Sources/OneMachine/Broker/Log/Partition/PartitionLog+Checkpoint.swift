@@ -57,7 +57,8 @@ struct CheckpointState {
         isCurrent = changes == self.changeCount
     }
 
-    /// After a failed write the file has the old checkpoint or the new one. `onDisk` keeps the older.
+    /// After a failed write the file has the old checkpoint or the new one. `onDisk` keeps the old one, because
+    /// `canPoint` then includes the segments of both.
     mutating func recordWriteFailure() {
         if onDisk == .none { onDisk = .unknown }
         hasFailed = true
@@ -80,11 +81,10 @@ extension PartitionLog {
     private var checkpoint: Checkpoint {
         Checkpoint(
             logStartOffset: logStartOffset, active: activeSegment, producers: producers,
-            cleaned: compactionProgress)
+            compactionProgress: compactionProgress)
     }
 
-    /// Returns the current state if a checkpoint is due, which then is not due any more. The flusher writes it after
-    /// the sync.
+    /// Takes a checkpoint of the current state if one is due. The flusher writes it after the sync.
     func takeDueCheckpoint() -> CheckpointFile? {
         guard checkpoints.isDue else { return nil }
         checkpoints.markTaken()
@@ -125,7 +125,7 @@ extension PartitionLog {
         requestFlush()
     }
 
-    /// Syncs everything and leaves a checkpoint at the very end, so that opening reads nothing.
+    /// Syncs everything and leaves a checkpoint at the very end, so that the next opening reads no batch.
     package func close() throws(LogError) {
         guard closedReason == nil else { return }
         guard !checkpoints.isCurrent else { return abandon(reason: "the broker is stopping") }

@@ -15,16 +15,17 @@ extension PartitionLog {
         guard !sources.isEmpty else { return nil }
         // A damaged segment is not rewritten, so a tombstone behind it still hides older records there.
         let hasDamage = sources.contains { damagedSegments.contains($0.baseOffset) }
-        let removable =
+        let removableBelow =
             hasDamage
             ? 0
-            : compactionProgress.removable(now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
-        guard isDirtyEnough(sources, now: now) || removable > tombstonesRemovedBelow else { return nil }
+            : compactionProgress.removableBelow(
+                now: now.milliseconds, grace: settings.deleteRetentionMilliseconds)
+        guard isDirtyEnough(sources, now: now) || removableBelow > tombstonesRemovedBelow else { return nil }
         return CompactionPlan(
             log: id, incarnation: incarnation, directory: directory,
             sources: sources.map { $0.source(isDamaged: damagedSegments.contains($0.baseOffset)) },
             firstDirty: compactionProgress.firstDirty,
-            removableBelow: removable, aborted: producers.abortedTransactions,
+            removableBelow: removableBelow, aborted: producers.abortedTransactions,
             lastBatches: producers.entries.compactMapValues(\.batches.last?.baseOffset),
             segmentBytes: settings.segmentBytes)
     }
@@ -83,15 +84,16 @@ extension PartitionLog {
     }
 
     private func handleFailedPass(_ error: LogError, leftovers: [String], now: WallTime) {
-        defer { removeLeftovers(leftovers) }
         nextCompaction = now.milliseconds + Self.compactionRetryMilliseconds
         if case .damaged(let path, let offset) = error {
-            return excludeDamagedSegment(path: path, offset: offset)
+            excludeDamagedSegment(path: path, offset: offset)
+        } else {
+            if case .disk = error { environment.counters.diskFailures.add() }
+            environment.log.error(
+                "compaction failed", .field("topic", topic), .field("partition", Int(partition)),
+                .field("error", error.description))
         }
-        if case .disk = error { environment.counters.diskFailures.add() }
-        environment.log.error(
-            "compaction failed", .field("topic", topic), .field("partition", Int(partition)),
-            .field("error", error.description))
+        removeLeftovers(leftovers)
     }
 
     /// Leaves the damaged segment out of the passes that follow; the next one begins at once.
@@ -102,7 +104,8 @@ extension PartitionLog {
         _ = reportDamage(at: offset, in: segment)
     }
 
-    /// Removes the files of a pass that is not applied. They must be gone before any segment changes.
+    /// Removes the files of a pass that is not applied. They must be gone before any segment changes, because a
+    /// later start would put them over the changed segments.
     private func removeLeftovers(_ paths: [String]) {
         guard !paths.isEmpty else { return }
         do throws(DiskError) {
@@ -125,7 +128,7 @@ extension PartitionLog {
         for segment in segments[range] { environment.openSegments.close(segment) }
         try SwapFile.exchange(
             path: group.swapPath, directory: directory, base: group.sources[0].baseOffset,
-            others: group.sources.map(\.baseOffset), disk: environment.disk)
+            replaced: group.sources.map(\.baseOffset), disk: environment.disk)
         let segment = Segment(baseOffset: group.sources[0].baseOffset, directory: directory)
         group.summary.apply(to: segment)
         saveSummary(of: segment, index: group.summary.index)
@@ -148,8 +151,7 @@ extension PartitionLog {
                 .filter { range.contains($0) }
             try SwapFile.exchange(
                 path: directory + "/" + name, directory: directory, base: range.lowerBound,
-                others: replaced.sorted(),
-                disk: environment.disk)
+                replaced: replaced.sorted(), disk: environment.disk)
         }
     }
 }

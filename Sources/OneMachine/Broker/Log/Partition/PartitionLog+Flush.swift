@@ -52,7 +52,8 @@ extension PartitionLog {
         do throws(DiskError) {
             files = try openFiles(of: dirtySegments)
         } catch {
-            // Only with `--flush os`, where a segment with new bytes may be closed: nothing waits for it.
+            // Only `--flush os` lets a segment with unsynced bytes be closed, and then no client waits for the
+            // sync. So only the checkpoint has failed.
             handleCheckpointOutcome(.failed(error))
             return
         }
@@ -112,8 +113,8 @@ extension PartitionLog {
     }
 
     /// Reopens the log after a failed sync. The unsynced bytes may or may not be on the disk, and the
-    /// system reports the failure only once. So the log is cut at the last good sync, unless appends are
-    /// acknowledged without a sync, and the rest is read and checked again.
+    /// system reports the failure only once. So the log is cut at the last good sync, and the rest is read
+    /// and checked again. With `--flush os` it is not cut, because unsynced records are acknowledged.
     private func handleFlushFailure(_ error: DiskError) {
         environment.counters.diskFailures.add()
         environment.log.error(

@@ -1,7 +1,7 @@
 extension PartitionLog {
-    /// Refuses a batch for a compacted topic if a record has no key, because compaction keeps the newest
-    /// record of each key, or if the records are not numbered 0, 1, 2 and so on. Batches for other topics
-    /// are not decompressed.
+    /// Refuses a batch for a compacted topic if a record has no key, or if the records are not numbered 0, 1,
+    /// 2 and so on. Compaction needs both, because it keeps the record with the highest offset of each key.
+    /// Batches for other topics are not decompressed.
     func checkKeys(of header: BatchHeader, batch: UnsafeRawBufferPointer) throws(LogError) {
         let records = try unsafe header.decompressedRecords(of: batch)
         try unsafe records.withBytes { (bytes) throws(LogError) in

@@ -43,7 +43,7 @@ extension PartitionLog {
         guard offset < endOfRead else { return result }
         var byteLimit = min(max(maxBytes, 0), Self.readMax)
         if !atLeastOne && byteLimit < BatchHeader.size { return result }
-        // A second pass follows only if the first batch has more bytes than the limit.
+        // A second pass follows only if the first batch is larger than the limit.
         while result.byteCount == 0 {
             let scan = try readOnce(
                 from: offset, to: endOfRead, bytesMax: max(byteLimit, BatchHeader.size),
@@ -52,6 +52,7 @@ extension PartitionLog {
             result.recordCount = scan.takenRecords
             result.nextOffset = scan.takenBytes > 0 ? scan.nextOffset : offset
             guard scan.takenBytes == 0, let neededBytes = scan.neededBytes, atLeastOne else { break }
+            // The batch would fit, so the file is shorter than the log says.
             guard neededBytes > byteLimit else {
                 throw reportDamage(at: offset, in: segment(holding: offset))
             }
@@ -81,8 +82,8 @@ extension PartitionLog {
         return segments[max(0, low - 1)]
     }
 
-    /// Reads once from one segment. If its first batch does not fit, nothing is read, and the result has
-    /// its size.
+    /// Reads once from one segment. If the first batch does not fit, nothing is taken, and `neededBytes` of
+    /// the result is its size.
     private func readOnce(
         from offset: Int64, to endOfRead: Int64, bytesMax: Int, recordsMax: Int64,
         into writer: inout WireWriter
@@ -93,7 +94,8 @@ extension PartitionLog {
             from: start, to: endOfRead, bytesMax: bytesMax, recordsMax: recordsMax, in: segment,
             into: &writer)
         while scan.isDamaged && scan.takenBytes == 0 && start.offset < offset {
-            // The damaged header may claim offsets of the sound batches behind it.
+            // `locateBatch` does not check checksums. A damaged header with too high a last offset seems to
+            // hold `offset`, although a sound batch behind it does.
             let next = try findSoundBatch(behind: start, upTo: offset, in: segment)
             start = try walkHeaders(from: next, to: offset, in: segment)
             scan = try scanBatches(
@@ -154,15 +156,19 @@ extension PartitionLog {
         var previous = start
         while true {
             let header = try header(at: current.position, in: segment)
-            if header.flaw == nil, header.baseOffset == current.offset {
+            let isPlausible = header.flaw == nil && header.baseOffset == current.offset
+            if isPlausible {
                 if header.lastOffset >= offset { return current }
                 previous = current
                 current.offset = header.nextOffset
                 current.position += header.totalSize
-                if current.position + BatchHeader.size <= segment.size { continue }
             }
-            let damaged = try damagedBatch(previous: previous, current: current, in: segment)
-            current = try findSoundBatch(behind: damaged, upTo: offset, in: segment)
+            let hasNextHeader = current.position + BatchHeader.size <= segment.size
+            if !isPlausible || !hasNextHeader {
+                // The walk reached a wrong place, so one of the two headers is damaged.
+                let damaged = try damagedBatch(previous: previous, current: current, in: segment)
+                current = try findSoundBatch(behind: damaged, upTo: offset, in: segment)
+            }
         }
     }
 
@@ -171,10 +177,9 @@ extension PartitionLog {
     private func damagedBatch(
         previous: ReadPositions.ReadPosition, current: ReadPositions.ReadPosition, in segment: Segment
     ) throws(LogError) -> ReadPositions.ReadPosition {
-        var reader = try reader(
+        let reader = try reader(
             of: segment, position: previous.position, offset: previous.offset, end: segment.size)
-        let previousIsSound = (try? unsafe reader.next { (_, _) in true }) == true
-        return previousIsSound ? current : previous
+        return reader.isAtSoundBatch() ? current : previous
     }
 
     /// Returns the first sound batch behind a damaged one, so that readers get the batches behind damage.

@@ -5,7 +5,8 @@ extension PartitionLog {
     /// log behind the last sound one. The cut takes no acknowledged record, because those were on the disk
     /// in order.
     ///
-    /// With `skipsOffsets`, acknowledged records may be lost, so their offsets are not given again.
+    /// `skipsOffsets` says that acknowledged records may be lost. Then the log does not give their offsets to
+    /// new records.
     package func open(skipsOffsets: Bool = false) throws(LogError) {
         recoveredAt = environment.clock().milliseconds
         let storedCheckpoint: Checkpoint?
@@ -23,8 +24,9 @@ extension PartitionLog {
         try recover(from: checkpoint)
         endOffset = activeSegment.endOffset
         // Records that were deleted stay deleted, whether the rest of the checkpoint fits or not.
-        let firstKept = max(logStartOffset, storedCheckpoint?.logStartOffset ?? 0)
-        logStartOffset = max(min(firstKept, endOffset), segments[0].baseOffset)
+        let firstKept = max(
+            logStartOffset, storedCheckpoint?.logStartOffset ?? 0, segments[0].baseOffset)
+        logStartOffset = min(firstKept, endOffset)
         if skipsOffsets { try skipOffsets() }
         if checkpoint?.isEnd(of: activeSegment) ?? false, !flushState.isDirectoryDirty {
             checkpoints.markCurrent()
@@ -36,7 +38,8 @@ extension PartitionLog {
         lastStableOffset = producers.stableOffset(highWatermark: highWatermark)
     }
 
-    /// Forgets the state in memory and opens the log again, without the records from `offset` on.
+    /// Forgets the state in memory and opens the log again, without the records from `offset` on. With nil
+    /// it keeps all sound records.
     func reopen(cuttingTo offset: Int64?) throws(LogError) {
         for segment in segments { environment.openSegments.close(segment) }
         segments = []
@@ -122,8 +125,8 @@ extension PartitionLog {
     /// Whether a batch ends at the checkpoint's position. Reads from the last entry of the checkpoint's
     /// index.
     ///
-    /// Damage in front of the position is not a reason to read the whole log: after a power failure that
-    /// would cut off all records behind the damage. So if the last batch in front cannot be read, a sound
+    /// Damage in front of the position is not a reason to read the whole log: after a power failure, that
+    /// reading would cut off all records behind the damage. So if the last batch in front cannot be read, the
     /// batch behind the position decides.
     private func batchEnds(at checkpoint: Checkpoint, in segment: Segment) throws(LogError) -> Bool {
         let indexEntry = checkpoint.index.entries.last
@@ -134,9 +137,9 @@ extension PartitionLog {
         if reader.position == checkpoint.position { return reader.offset == checkpoint.nextOffset }
         let fileSize = try self.fileSize(of: segment)
         guard fileSize > checkpoint.position else { return true }
-        var readerBehind = try self.reader(
+        let readerBehind = try self.reader(
             of: segment, position: checkpoint.position, offset: checkpoint.nextOffset, end: fileSize)
-        return (try? unsafe readerBehind.next { (_, _) in true }) == true
+        return readerBehind.isAtSoundBatch()
     }
 
     /// Makes the first segment of a log that has none. If records were lost with their files, their

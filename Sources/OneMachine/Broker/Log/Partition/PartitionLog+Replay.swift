@@ -2,11 +2,12 @@ internal import Telemetry
 
 extension PartitionLog {
     /// Reads a segment from the checkpoint on, if the checkpoint lies in it, else from its beginning, and
-    /// takes over every sound batch. If the sound batches end before the file, returns the size of the
-    /// file, for the caller to cut the rest off.
+    /// takes over every sound batch.
     ///
-    /// Unsound bytes are a torn tail. But if the machine was up since then and sound batches follow, the
-    /// bytes were damaged later, and only they are lost.
+    /// Unsound bytes are a torn tail. But if the machine stayed up and sound batches follow, here or in the
+    /// next segment, the bytes were damaged after the write, and only they are lost.
+    ///
+    /// - Returns: the size of the file if it has a torn tail, which the caller must cut; nil otherwise.
     func recoverBatches(
         of segment: Segment, from checkpoint: Checkpoint?, nextBaseOffset: Int64?
     ) throws(LogError) -> Int? {
@@ -17,8 +18,8 @@ extension PartitionLog {
         let fileSize = try fileSize(of: segment)
         var reader = try reader(of: segment, position: segment.size, offset: segment.endOffset, end: fileSize)
         while true {
-            if try replayBatches(from: &reader, into: segment) { break }
-            guard environment.machineStayedUp, cutOffset == nil else { break }
+            let isAtEnd = try replayBatches(from: &reader, into: segment)
+            guard !isAtEnd, environment.machineStayedUp, cutOffset == nil else { break }
             let nextSegment = nextBaseOffset.map {
                 SegmentReader.BatchPosition(position: fileSize, offset: $0)
             }
@@ -36,7 +37,7 @@ extension PartitionLog {
         -> Bool
     {
         do throws(LogError) {
-            while cutOffset.map({ reader.offset < $0 }) ?? true {
+            while reader.offset < cutOffset ?? .max {
                 let batch: Void? = try unsafe reader.next { (header, bytes) throws(LogError) in
                     try unsafe replay(header, batch: bytes)
                     segment.recordAppend(header, now: arrivalTime(of: header, now: recoveredAt))
@@ -61,7 +62,7 @@ extension PartitionLog {
             at: header.baseOffset, timestamp: lastUsed)
     }
 
-    /// Returns the arrival time of a stored batch, which the log does not store. The batch's timestamp
+    /// Estimates the arrival time of a stored batch, because the log does not store it. The batch's timestamp
     /// comes from the producer, so it counts only between 1970 and now.
     func arrivalTime(of header: BatchHeader, now: Int64) -> Int64 {
         min(max(header.maxTimestamp, 0), now)

@@ -11,9 +11,11 @@ extension PartitionLog {
         let expiredCount = settings.isDeleted ? max(countExpired(now: now), countSurplus()) : 0
         let unreadableCount = segments.dropLast().prefix { $0.endOffset <= logStartOffset }.count
         let isActiveExpired = expiredCount == segments.count
-        var paths = dropSegments(count: min(max(expiredCount, unreadableCount), segments.count - 1))
-        guard isActiveExpired || isRollOverdue(now: now), (try? roll()) != nil else { return paths }
-        if isActiveExpired { paths += dropSegments(count: 1) }
+        let closedCount = segments.count - 1
+        var paths = dropSegments(count: min(max(expiredCount, unreadableCount), closedCount))
+        guard isActiveExpired || isRollOverdue(now: now) else { return paths }
+        let hasRolled = (try? roll()) != nil
+        if isActiveExpired, hasRolled { paths += dropSegments(count: 1) }
         return paths
     }
 
@@ -43,7 +45,7 @@ extension PartitionLog {
             ? segment.maxTimestamp : environment.disk.lastModified(of: segment.path)?.milliseconds
     }
 
-    /// Counts the oldest segments without which the log still has its full size.
+    /// Counts the oldest segments that can go because the rest of the log has `retention.bytes`.
     private func countSurplus() -> Int {
         guard settings.retentionBytes >= 0 else { return 0 }
         var remainingBytes = byteCount

@@ -38,7 +38,8 @@ extension PartitionLog {
         old.isActive = false
         segments.append(next)
         checkpoints.requestCheckpoint()
-        // A log without appends needs it too: its closed segments are compacted behind a checkpoint only.
+        // Without appends nothing else requests the sync. The closed segment is compacted only when the
+        // checkpoint points behind it.
         requestFlush()
     }
 

@@ -6,6 +6,7 @@ extension PartitionLog {
         environment.openSegments.markUsed(segment)
         if let index = segment.index { return index }
         do throws(DiskError) {
+            // `openSegments` drops the index only of a segment that is open.
             _ = try segment.openFile(with: environment.openSegments)
             let bytes = try environment.openSegments.withDescriptor { () throws(DiskError) in
                 try environment.disk.contents(of: segment.indexPath)

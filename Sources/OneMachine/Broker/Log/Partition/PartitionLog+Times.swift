@@ -77,11 +77,13 @@ extension PartitionLog {
             of: segment, position: Int(start?.position ?? 0),
             offset: segment.baseOffset + Int64(start?.relativeOffset ?? 0), end: end)
         do throws(LogError) {
-            var isDone: Bool? = false
-            while isDone == false {
-                isDone = try unsafe reader.next { (header, batch) throws(LogError) in
+            var isDone = false
+            while !isDone {
+                let isBodyDone: Bool? = try unsafe reader.next { (header, batch) throws(LogError) in
                     try unsafe header.isControl ? false : body(header, batch)
                 }
+                // Nil is the end of the part.
+                isDone = isBodyDone ?? true
             }
         } catch {
             if case .damaged(_, let offset) = error { throw reportDamage(at: offset, in: segment) }

@@ -47,6 +47,7 @@ struct Producers: Equatable {
                 producer: header.producerID, epoch: header.producerEpoch, current: entry.epoch)
         }
         let isNewEpoch = header.producerEpoch != entry.epoch
+        // The sequences of an epoch begin at 0, so -1 comes before its first batch.
         let lastSequence = isNewEpoch ? -1 : entry.batches.last?.lastSequence ?? -1
         let expectedSequence = lastSequence == .max ? 0 : lastSequence + 1
         guard header.baseSequence == expectedSequence else {

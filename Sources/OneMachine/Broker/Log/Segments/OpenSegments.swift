@@ -24,7 +24,7 @@ package final class OpenSegments {
         keepsDirty = flush == .everyAck
     }
 
-    /// Whether the segment has no unsynced bytes whose failed sync would go unseen.
+    /// Whether the segment may be closed: no failed sync of its bytes would go unseen.
     private func canClose(_ segment: Segment) -> Bool { !segment.isDirty || !keepsDirty }
 
     package var count: Int { segments.count }
@@ -38,7 +38,7 @@ package final class OpenSegments {
     func register(_ segment: Segment) {
         segments.append(segment)
         guard segments.count > limit else { return }
-        // Closes several at once, so that not each opening has to search.
+        // Closes several at once, so that the next openings need no search.
         let usesInOrder = segments.filter { canClose($0) && $0 !== segment }.map(\.lastUse).sorted()
         guard !usesInOrder.isEmpty else { return }
         let surplusCount = segments.count - limit + limit / Self.spareDivisor

@@ -123,9 +123,14 @@ struct SegmentReader {
     }
 
     private func isSoundBatch(at candidate: BatchPosition) -> Bool {
-        var reader = SegmentReader(
+        let reader = SegmentReader(
             disk: disk, file: file, position: candidate.position, offset: candidate.offset, end: end)
-        return (try? unsafe reader.next { (_, _) in true }) == true
+        return reader.isAtSoundBatch()
+    }
+
+    /// Whether a sound batch begins at `position`.
+    consuming func isAtSoundBatch() -> Bool {
+        (try? unsafe next { (_, _) in true }) == true
     }
 
     /// Continues at a batch that `findNextSoundBatch` found.

@@ -16,14 +16,14 @@ enum SwapFile {
         return base..<end
     }
 
-    /// Replaces old segments by the file: the one with the first offset `base`, and all others in
-    /// `others`, which may include it. May be repeated after a crash at any step. The old summary goes
-    /// first, because it must not be used with the new file.
+    /// Puts the file in the place of the segments with the first offsets `replaced`. It gets the name of the
+    /// segment at `base`, which is the first of them. May be repeated after a crash at any step. The old
+    /// summary goes first, because it must not be used with the new file.
     static func exchange(
-        path: String, directory: String, base: Int64, others: [Int64], disk: Disk
+        path: String, directory: String, base: Int64, replaced: [Int64], disk: Disk
     ) throws(DiskError) {
         try disk.removeFile(at: Segment.path(in: directory, from: base, suffix: "index"))
-        for other in others.reversed() where other != base {
+        for other in replaced.reversed() where other != base {
             try disk.removeFile(at: Segment.path(in: directory, from: other, suffix: "index"))
             try disk.removeFile(at: Segment.path(in: directory, from: other, suffix: "log"))
         }

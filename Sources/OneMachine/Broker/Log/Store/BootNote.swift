@@ -37,7 +37,7 @@ struct BootNote: Equatable {
         try disk.replace(directory + "/" + Self.fileName, with: Array(text.utf8))
     }
 
-    /// Whether the machine did not go down since `earlier` was written, in the same directory.
+    /// Whether the machine has run without a restart since `earlier` was written, in the same directory.
     func stayedUp(since earlier: BootNote?) -> Bool {
         guard let earlier, !boot.isEmpty else { return false }
         return boot == earlier.boot && directoryIdentity == earlier.directoryIdentity

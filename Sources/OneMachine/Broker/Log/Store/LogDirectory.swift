@@ -15,7 +15,8 @@ struct LogDirectory: Hashable, Comparable {
         self.serial = serial
     }
 
-    /// Returns nil if the name is not one that the broker gives. So partition and serial have a successor.
+    /// Returns nil if the name is not one that the broker gives. The limits leave room for a larger partition
+    /// count and a larger serial, which a repair computes.
     init?(name: String) {
         guard let dot = name.lastIndex(of: "."), let serial = Int64(name[name.index(after: dot)...]),
             let hyphen = name[..<dot].lastIndex(of: "-"),

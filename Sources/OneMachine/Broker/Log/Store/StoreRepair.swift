@@ -66,6 +66,7 @@ package final class StoreRepair {
             do throws(LogError) {
                 ranges += try reader.findDamage(until: nextBaseOffset)
             } catch {
+                // Damage is in the result, so any other error is one of the disk.
                 if case .disk(let error) = error { throw error }
             }
         }

@@ -40,7 +40,8 @@ struct TopicCatalog: Equatable {
     var revision: Int64 = 0
     /// Deleted topics, some of whose directories may still exist.
     var removed: [RemovedTopic] = []
-    /// False for a file of an older release, which removed every log that it did not name.
+    /// Whether `removed` is complete. False for a file of an older release: that release removed every log that
+    /// its catalog did not name.
     private(set) var listsRemoved = true
 
     init(clusterID: String) { self.clusterID = clusterID }

@@ -49,8 +49,8 @@ extension PartitionLog {
 }
 
 extension WallTime {
-    /// Whether a due time has come that was set at most `wait` ahead, both in milliseconds. If the due time
-    /// is farther away than that, the clock went back since, so the due time counts as come.
+    /// Whether a due time has come, in milliseconds since 1970. It was set at most `wait` milliseconds ahead.
+    /// If it is farther away than that, the clock went back since then, and the time counts as come.
     func isDue(_ time: Int64, within wait: Int64) -> Bool {
         milliseconds >= time || time - milliseconds > wait
     }

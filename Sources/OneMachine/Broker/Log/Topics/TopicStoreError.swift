@@ -5,7 +5,8 @@ package enum TopicStoreError: Error, Equatable, CustomStringConvertible {
     case damagedCatalog(path: String)
     /// There are logs, and no catalog that says to which topics they belong.
     case missingCatalog(path: String)
-    /// The read failed. The file may be sound, so no other copy is used in its place.
+    /// The read of a catalog failed. The file may be sound, so no other copy is used in its place. `second` is
+    /// the path of the second copy.
     case unreadableCatalog(DiskError, second: String)
     /// The two copies belong to two brokers.
     case mixedCatalogs(String, String)

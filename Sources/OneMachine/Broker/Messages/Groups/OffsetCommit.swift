@@ -52,7 +52,8 @@ extension OffsetCommitRequest {
     }
 }
 
-/// The answer to OffsetCommit, TxnOffsetCommit and AddPartitionsToTxn: an error for each partition.
+/// An error for each partition: the answer to OffsetCommit, TxnOffsetCommit and AddPartitionsToTxn, and a part
+/// of the answer to OffsetDelete.
 package struct PartitionErrors: Equatable {
     package struct Partition: Equatable {
         package var index: Int32

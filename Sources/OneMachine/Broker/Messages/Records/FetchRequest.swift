@@ -15,7 +15,6 @@ struct FetchRequest {
     var bytesMax: Int32
     var readsCommitted: Bool
     var sessionID: Int32 = 0
-    var sessionEpoch: Int32 = -1
     var topics: [TopicPartitions<Partition>]
 
     init(from reader: inout WireReader, version: Int16) throws(WireError) {
@@ -26,7 +25,7 @@ struct FetchRequest {
         readsCommitted = try reader.int8() == 1  // isolation_level
         if version >= 7 {
             sessionID = try reader.int32()
-            sessionEpoch = try reader.int32()
+            _ = try reader.int32()  // session_epoch
         }
         topics = try reader.topics { (reader) throws(WireError) in
             let index = try reader.int32()

@@ -5,7 +5,7 @@ package struct TxnOffsetCommitRequest: Equatable {
     package var groupID: String
     package var producerID: Int64
     package var producerEpoch: Int16
-    /// -1 if the client does not name its generation. Then its membership is not checked.
+    /// -1 if the client does not name its generation, as old clients do.
     package var generation: Int32
     package var memberID: String
     package var instanceID: String?

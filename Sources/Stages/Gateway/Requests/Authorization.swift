@@ -155,9 +155,9 @@ final class Authorization: Sendable {
     /// Logs the unlisted proxy once. Any client can send `X-Forwarded-For`, so repeated messages could fill the log.
     private func logUnlistedProxy(peer: String) {
         let wasLogged = shared.withLock { shared in
-            let wasLogged = shared.hasLoggedProxy
+            let hasLoggedProxy = shared.hasLoggedProxy
             shared.hasLoggedProxy = true
-            return wasLogged
+            return hasLoggedProxy
         }
         if wasLogged { return }
         log.warning(

@@ -80,7 +80,7 @@ struct KillTests {
     /// Posts a send at one running gateway after another until it has this many answers with this status, for two minutes
     /// at most. Returns the ids in the answers.
     private static func postSend(
-        named name: String, times: Int = 2, score: Int = 1, status: Int = 202, to group: String, key: String,
+        named name: String, times: Int, score: Int, status: Int, to group: String, key: String,
         at ports: TracedLock<[Int]>
     ) -> [String] {
         var ids: [String] = []
@@ -145,7 +145,8 @@ struct KillTests {
                             var answeredIDs: [String: [String]] = [:]
                             for name in names {
                                 answeredIDs[name] = KillTests.postSend(
-                                    named: name, to: "g-\(client)", key: key, at: ports)
+                                    named: name, times: 2, score: 1, status: 202, to: "g-\(client)", key: key,
+                                    at: ports)
                                 answeredCount.withLock { $0 += 1 }
                             }
                             return answeredIDs

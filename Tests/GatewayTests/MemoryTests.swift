@@ -31,7 +31,7 @@ struct MemoryTests {
         let memory = PrivateMemorySampler(of: gateway.processID)
         let headers = ["Authorization: Bearer \(gateways.key)"]
         let statuses = try await onThread {
-            // All bodies are incomplete until each connection has sent what the gateway takes.
+            // The last byte of each body comes after all other bodies, so the gateway has all of them at the same time.
             let peers = try (0..<Self.connections).map { _ in try HTTPPeer(port: port) }
             for peer in peers {
                 try? peer.begin(

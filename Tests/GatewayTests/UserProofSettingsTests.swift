@@ -180,7 +180,7 @@ struct UserProofSettingsTests {
 
     @Test func `a phone schedules and cancels for its own user, the app's server for all`() throws {
         let keys = try makeKeys()
-        var fixture = JudgedSends()
+        var fixture = DeciderFixture()
         fixture.app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .any)
         fixture.keys = keys
         let decider = ScheduleDecider(lanes: 4)

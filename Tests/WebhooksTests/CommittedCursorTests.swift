@@ -6,6 +6,7 @@ import Testing
 
 struct CommittedCursorTests {
     @Test func `a cursor has this form and reads back`() {
+        // In base 36, the replay 35 is `z`, the offset 1000 is `rs`, and the distance 36 is `10`.
         let cursor = CommittedCursor(next: 1042, replay: 35, openOffsets: [1000: 0, 1036: 2])
         #expect(cursor.metadata == "w1 z rs:0 10:2")
         #expect(CommittedCursor(next: 1042, metadata: cursor.metadata) == cursor)
@@ -13,7 +14,7 @@ struct CommittedCursorTests {
 
     @Test(arguments: [
         "", "x", "w2 0 1:1", "w1", "w1 0 x", "w1 0 -1:0",
-        // Twice the largest number: their sum is no offset.
+        // The largest number twice: the sum is no offset.
         "w1 0 1y2p0ij32e8e7:0 1y2p0ij32e8e7:0",
     ])
     func `metadata of another form has no open events`(_ metadata: String) {

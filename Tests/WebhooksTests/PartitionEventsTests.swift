@@ -127,8 +127,9 @@ struct PartitionEventsTests {
 
     @Test func `a send that was not complete at a restart is counted again`() {
         var events = makeEvents(.progress)
-        _ = read([planned(1, send: "s-0"), tally(0, send: "s-0"), planned(2), tally(0)], into: &events)
-            .map { events.finish($0) }
+        let complete = read(
+            [planned(1, send: "s-0"), tally(0, send: "s-0"), planned(2), tally(0)], into: &events)
+        for event in complete { events.finish(event) }
         #expect(events.cursor.openOffsets.map(\.offset) == [2])
         var second = restarted(events)
         #expect(second.cursor.start == 2)
@@ -231,11 +232,11 @@ struct PartitionEventsTests {
 
     @Test func `dead letters of one code and one minute become one event, also over a restart`() {
         var events = makeEvents(.deadLetters)
-        let minute: Int64 = 60_000 * 1000
+        let minuteStart: Int64 = 60_000 * 1000
         for offset in Int64(0)..<5 {
             #expect(
                 events.read(
-                    letter(offset, code: offset == 3 ? "b" : "a", stamp: minute + offset), with: reader,
+                    letter(offset, code: offset == 3 ? "b" : "a", stamp: minuteStart + offset), with: reader,
                     at: start
                 )
                 .isEmpty)
@@ -244,7 +245,8 @@ struct PartitionEventsTests {
         #expect(second.cursor.openOffsets.map(\.offset) == [0, 3])
         for offset in Int64(0)..<6 {
             _ = second.read(
-                letter(offset, code: offset == 3 ? "b" : "a", stamp: minute + offset), with: reader, at: start
+                letter(offset, code: offset == 3 ? "b" : "a", stamp: minuteStart + offset), with: reader,
+                at: start
             )
         }
         // The last record was stamped 5 ms after the minute's beginning.

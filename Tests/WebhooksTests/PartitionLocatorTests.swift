@@ -7,7 +7,12 @@ import Testing
 struct PartitionLocatorTests {
     private let partition = TopicPartition("x.events", 3)
 
-    /// Answers every query of a locator.
+    /// Answers every query of a locator. The endpoint was created at the time 50.
+    ///
+    /// - Parameters:
+    ///   - low: The first offset of the partition.
+    ///   - high: The end of the partition.
+    ///   - firstSince: The first record since the time that the locator asks for. Nil for no such record.
     private func locate(
         committed: CommittedCursor?, replay: WebhookEndpoint.Replay? = nil, low: Int64 = 0, high: Int64 = 100,
         firstSince: Int64? = nil
@@ -46,19 +51,24 @@ struct PartitionLocatorTests {
         #expect(locator.start(of: partition, source: .members, cursor: cursor) == 0)
     }
 
-    @Test func `a replay goes back once`() {
+    @Test func `a replay from a time goes back once, and keeps the open offsets before it`() {
         let replay = WebhookEndpoint.Replay(requestedAt: 900, start: .time(10))
         let before = CommittedCursor(next: 80, replay: 0, openOffsets: [5: 1, 60: 0])
         let cursor = locate(committed: before, replay: replay, firstSince: 20).cursor
         #expect(cursor.firstNew == 20 && cursor.start == 5)
-        #expect(
-            locate(committed: CommittedCursor(next: 80, replay: 900), replay: replay).cursor.firstNew == 80)
-        let offset = WebhookEndpoint.Replay(
-            requestedAt: 900, start: .offset(topic: "events", partition: 3, offset: 30))
-        #expect(locate(committed: before, replay: offset).cursor.firstNew == 30)
-        let other = WebhookEndpoint.Replay(
-            requestedAt: 900, start: .offset(topic: "events", partition: 4, offset: 30))
-        #expect(locate(committed: before, replay: other).cursor.firstNew == 80)
+        let afterReplay = CommittedCursor(next: 80, replay: 900)
+        #expect(locate(committed: afterReplay, replay: replay).cursor.firstNew == 80)
+    }
+
+    @Test func `a replay from an offset goes back in the partition of the offset only`() {
+        let before = CommittedCursor(next: 80, replay: 0)
+        func firstNew(afterReplayIn number: Int32) -> Int64 {
+            let replay = WebhookEndpoint.Replay(
+                requestedAt: 900, start: .offset(topic: "events", partition: number, offset: 30))
+            return locate(committed: before, replay: replay).cursor.firstNew
+        }
+        #expect(firstNew(afterReplayIn: partition.partition) == 30)
+        #expect(firstNew(afterReplayIn: 4) == 80)
     }
 
     @Test func `deleted records are skipped and counted`() {

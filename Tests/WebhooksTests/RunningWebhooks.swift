@@ -52,6 +52,7 @@ final class RunningWebhooks: Sendable {
 
     func stop() async { await service.stop(by: Instant.now().advanced(byMilliseconds: 20_000)) }
 
+    /// Returns the sum of a metric over its series with this value of a label.
     func count(_ name: String, _ label: String, _ value: String) -> Double {
         metrics.values(of: name).filter { $0.labels[label] == value }.map(\.number).reduce(0, +)
     }

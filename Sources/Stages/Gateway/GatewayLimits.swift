@@ -33,7 +33,7 @@ package struct GatewayLimits: Sendable {
 
     /// Waiting searches for sends by id (`SendLookup`). Each reads a topic. Beyond it the answer is 503.
     package static let lookupsWaitingMax = 100
-    /// The same of one key, apart for queries and for cancellations. Beyond it the answer is 503.
+    /// The same for one key. Queries and cancellations count separately. Beyond it the answer is 503.
     package static let lookupsPerCallerWaitingMax = 20
     /// The threads of these searches.
     package static let lookupThreads = 3
@@ -43,7 +43,7 @@ package struct GatewayLimits: Sendable {
     package static let lookupCallMilliseconds = 10_000
     /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
     package static let deadLetterCallsWaitingMax = 20
-    /// The same of one app. Beyond it the answer is 503.
+    /// The same for one app. Beyond it the answer is 503.
     package static let deadLetterCallsPerAppWaitingMax = 10
     /// The threads of these calls.
     package static let deadLetterThreads = 2
@@ -59,7 +59,7 @@ package struct GatewayLimits: Sendable {
     /// Waiting queries of one key to the insight stage. Beyond it the answer is 429.
     package static let queriesPerKeyWaitingMax = 20
     /// `Retry-After` of an answer of the insight stage with 429 or 503, in seconds.
-    package static let questionRetrySeconds = 2
+    package static let queryRetrySeconds = 2
     /// Time for one insight process to answer. Then the gateway asks another one.
     package static let queryAttemptMilliseconds = 5000
     /// Insight processes that the gateway asks one after the other.
@@ -94,8 +94,8 @@ package struct GatewayLimits: Sendable {
     /// refused, and the answer is 429 if no report of the body is stored.
     package var reportsPerInstallationAndMinuteMax = 300
     /// Keys, addresses and installations that are counted at the same time. Beyond it the gateway forgets the
-    /// oldest, and these may send more. Each rate has two tables with 24 bytes for an entry. A table of these sizes
-    /// does not double.
+    /// oldest, and these may send more. Each rate has two tables with 24 bytes for an entry. The limits are just below
+    /// the sizes at which a dictionary doubles its memory.
     package static let keysCountedMax = 90_000
     package static let peersCountedMax = 90_000
     package static let installationsCountedMax = 390_000

@@ -11,7 +11,7 @@ package import Topics
 /// The stage that SDKs and backends call: it accepts HTTP and writes to Kafka. It keeps no state, so any
 /// number of gateways can run side by side.
 package final class GatewayService: Stage {
-    /// The parts behind the server. Each runs on its own thread.
+    /// The parts behind the server. Most of them have their own threads.
     private struct BackgroundParts {
         let writer: ReportWriter
         let worker: RequestWorker
@@ -195,13 +195,12 @@ package final class GatewayService: Stage {
     /// Logs an answer that reports a failure, so that a caller's `X-Request-Id` leads to its cause. Equal warnings are
     /// limited, and successes are not logged.
     private static func log(_ note: HTTPAnswerNote, to log: Log) {
-        let fields = [
-            LogField.field("requestId", note.requestID), .field("route", note.route ?? "none"),
-            .field("status", note.status),
-        ]
+        let requestID = LogField.field("requestId", note.requestID)
+        let route = LogField.field("route", note.route ?? "none")
+        let status = LogField.field("status", note.status)
         switch note.status {
-        case 500...: log.warning("a request failed", fields[0], fields[1], fields[2])
-        case 400...: log.debug("a request was refused", fields[0], fields[1], fields[2])
+        case 500...: log.warning("a request failed", requestID, route, status)
+        case 400...: log.debug("a request was refused", requestID, route, status)
         default: break
         }
     }

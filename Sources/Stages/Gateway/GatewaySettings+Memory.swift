@@ -3,7 +3,7 @@ internal import HTTPServer
 /// The memory of a gateway.
 extension GatewaySettings {
     /// The part of the bound that no setting changes: the program, its Kafka clients, the counts of callers' rates
-    /// (85 MiB), the catalog, one question to insight, and freed memory that the heaps keep.
+    /// (85 MiB), the catalog, one query to insight, and freed memory that the heaps keep.
     private static let fixedBytes = 256 << 20
     /// The memory of an open connection: 32 KiB for the head of its request, 16 KiB for a short answer, and the
     /// library's state.

@@ -6,7 +6,8 @@ internal import Telemetry
 
 /// The TLS of a gateway, from the two files of its settings.
 enum GatewayTLS {
-    /// Returns nil if the settings name no files. Throws if they name only one, or if the files cannot be used.
+    /// Makes the TLS. Returns nil if the settings name no files. Throws if they name only one file, or if the files
+    /// cannot be used.
     static func make(for settings: GatewaySettings, log: Log) throws -> HTTPServerTLS? {
         switch (settings.certificateFile, settings.keyFile) {
         case (nil, nil): return nil

@@ -1,9 +1,9 @@
 internal import Kafka
 internal import Lifecycle
 
-/// Whether Kafka answers this gateway. A thread asks the cluster regularly, and every acknowledgement also counts as
-/// an answer. If a producer reports that it has lost all brokers, the thread asks at once. Without an answer Kafka
-/// counts as lost, until it answers again.
+/// The state of Kafka for this gateway: whether it answers. A thread asks the cluster regularly, and every
+/// acknowledgement also counts as an answer. If a producer reports that it has lost all brokers, the thread asks at
+/// once. Without an answer Kafka counts as lost, until it answers again.
 final class KafkaHealth: Sendable {
     private static let probeMillisecondsMax = 2000
     /// The longest wait for the answer after a producer has lost all brokers.
@@ -24,7 +24,7 @@ final class KafkaHealth: Sendable {
     init(_ queries: ClusterQueries, topic: String) throws {
         let state = TracedLock(State.unknown)
         self.state = state
-        probe = try LoopOwned(thread: "kafka reach") {
+        probe = try LoopOwned(thread: "kafka-health") {
             HealthProbe(queries, topic: topic, state: state, on: $0.loop)
         }
     }
@@ -33,7 +33,7 @@ final class KafkaHealth: Sendable {
 
     func recordAnswer(at now: Instant) { state.withLock { $0 = .answered(at: now) } }
 
-    /// Asks the cluster now. A producer has lost all brokers.
+    /// Asks the cluster at once, because a producer has lost all brokers.
     func confirmLoss() { probe.execute { $0.confirmLoss() } }
 
     func isReachable(at now: Instant) -> Bool {

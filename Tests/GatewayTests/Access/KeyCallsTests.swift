@@ -11,7 +11,7 @@ import Testing
 
 /// The decisions about API keys and about the app, without Kafka.
 struct KeyCallsTests {
-    private var fixture = JudgedSends()
+    private var fixture = DeciderFixture()
 
     private func context(_ body: String = "", id: String = "") -> RequestContext {
         var context = fixture.context(body, as: .admin)
@@ -29,7 +29,7 @@ struct KeyCallsTests {
             answer = response
             #expect(
                 fixture.catalog.apply(key: change.key, value: change.value, with: JSONReader()) == .changed)
-        case .store, .askStage, .readCatalog: throw JudgedSends.NotStored()
+        case .store, .askStage, .readCatalog: throw DeciderFixture.NotStored()
         }
         if answer.body.isEmpty { return ["status": answer.status] }
         let object = try #require(JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
@@ -51,7 +51,7 @@ struct KeyCallsTests {
         let text = try #require(created["key"] as? String)
         let id = try #require(created["id"] as? String)
         #expect(created["status"] as? Int == 201 && created["name"] as? String == "dashboard")
-        #expect(created["expiresAt"] as? Int64 == JudgedSends.now.milliseconds + 60_000)
+        #expect(created["expiresAt"] as? Int64 == DeciderFixture.now.milliseconds + 60_000)
         let stored = try #require(fixture.catalog.keys[id])
         #expect(stored.app == "shop" && stored.role == .read)
         #expect(APIKeyText(text)?.secretHash == stored.secretHash)
@@ -69,11 +69,11 @@ struct KeyCallsTests {
         let created = try carryOut(KeyCalls.create(in: context(#"{"role":"send"}"#)))
         let id = try #require(created["id"] as? String)
         let changed = try carryOut(KeyCalls.change(in: context(#"{"expiresAt":{"offset":3600}}"#, id: id)))
-        #expect(changed["expiresAt"] as? Int64 == JudgedSends.now.milliseconds + 3_600_000)
+        #expect(changed["expiresAt"] as? Int64 == DeciderFixture.now.milliseconds + 3_600_000)
         let revoked = try carryOut(KeyCalls.revoke(in: context(id: id)))
-        #expect(revoked["revokedAt"] as? Int64 == JudgedSends.now.milliseconds)
+        #expect(revoked["revokedAt"] as? Int64 == DeciderFixture.now.milliseconds)
         let key = try #require(fixture.catalog.keys[id])
-        #expect(fixture.catalog.access(with: key, for: .send, now: JudgedSends.now) == .revoked)
+        #expect(fixture.catalog.access(with: key, for: .send, now: DeciderFixture.now) == .revoked)
         #expect(
             problems { try KeyCalls.change(in: context(#"{"name":"x"}"#, id: id)) } == ["409  key_ended"])
         let deleted = try carryOut(KeyCalls.revoke(in: context(id: id)))

@@ -12,7 +12,7 @@ import Topics
 
 @testable import Gateway
 
-/// The relay of questions from the gateway to the insight stage, which is running or not. The events are three taps of
+/// The relay of queries from the gateway to the insight stage, which is running or not. The events are three taps of
 /// the app `shop` and one of `bank`.
 struct InsightRelayTests {
     /// The time of the first tap, in milliseconds.

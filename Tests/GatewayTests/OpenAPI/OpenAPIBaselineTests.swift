@@ -25,16 +25,15 @@ struct OpenAPIBaselineTests {
     @Test(arguments: [
         (#""/v1/sends/keys/{key}":"#, #""/v1/sends/key/{key}":"#, "GET /v1/sends/keys/{key} is missing"),
         (
-            #""ifVersion":{"type":"integer""#, #""ifVersion":{"type":"string""#,
-            "ifVersion in the body of POST /v1/sends was integer and is string"
+            #""relevanceScore":{"type":"number"}"#, #""relevanceScore":{"type":"string"}"#,
+            "relevanceScore in the body of POST /v1/sends was number and is string"
         ),
         (
-            #""ifVersion":{"type""#, #""ifSequence":{"type""#,
-            "ifVersion in the body of POST /v1/sends is missing"
+            #""relevanceScore":"#, #""relevance":"#,
+            "relevanceScore in the body of POST /v1/sends is missing"
         ),
         (
-            #""send":{"type":"object","required":["event"]"#,
-            #""send":{"type":"object","required":["event","groupId"]"#,
+            #""required":["event"]"#, #""required":["event","groupId"]"#,
             "groupId in the body of POST /v1/sends is required now"
         ),
         (
@@ -48,9 +47,8 @@ struct OpenAPIBaselineTests {
         ),
         (#""202":{"#, #""201":{"#, "the answer 202 of"),
         (
-            #""send":{"type":"object","required":["event"],"additionalProperties":false,"properties":{"#,
-            #""send":{"type":"object","required":["event"],"additionalProperties":false,"properties":{"newField":{"type":"string"},"#,
-            ""
+            #""relevanceScore":{"type":"number"}"#,
+            #""relevanceScore":{"type":"number"},"newField":{"type":"string"}"#, ""
         ),
     ])
     func `a breaking change is found, and an addition is none`(

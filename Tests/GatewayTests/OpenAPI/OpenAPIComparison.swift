@@ -9,6 +9,9 @@ struct OpenAPIComparison {
         case answer
     }
 
+    /// The deepest nesting that is compared.
+    private static let depthMax = 12
+
     private let old: Object
     private let new: Object
     /// A sentence for each change that breaks a client.
@@ -81,7 +84,7 @@ struct OpenAPIComparison {
     private mutating func compare(
         _ place: String, from oldSchema: Object, to newSchema: Object, direction: Direction, depth: Int
     ) {
-        guard depth < 12 else { return }
+        guard depth < Self.depthMax else { return }
         let (before, after) = (Self.resolve(oldSchema, in: old), Self.resolve(newSchema, in: new))
         if let oldType = before["type"] as? String, let newType = after["type"] as? String, oldType != newType
         {

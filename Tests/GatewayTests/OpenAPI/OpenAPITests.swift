@@ -9,7 +9,7 @@ import Testing
 /// The OpenAPI document matches the gateway, route by route and field by field. Fields that the gateway reads or writes
 /// are found in its source by their spelling.
 struct OpenAPITests {
-    private let fixture = JudgedSends()
+    private let fixture = DeciderFixture()
     private let document: [String: Any]
     private let schemas: [String: Any]
 
@@ -79,8 +79,8 @@ struct OpenAPITests {
                 #expect(!problems.contains("\(path) unknown_field"), "\(path)")
             }
         }
-        expectKnown(try properties("send"), by: JudgedSends.own)
-        expectKnown(try properties("send", "alert"), by: JudgedSends.own, in: "alert")
+        expectKnown(try properties("send"), by: DeciderFixture.own)
+        expectKnown(try properties("send", "alert"), by: DeciderFixture.own, in: "alert")
         func expectKnownToSchedules(_ names: [String], in parent: String? = nil) {
             for name in names {
                 let context = fixture.context(body(withField: name, in: parent))
@@ -95,14 +95,15 @@ struct OpenAPITests {
         }
         expectKnownToSchedules(try properties("schedule"))
         expectKnownToSchedules(try properties("schedule", "systemData"), in: "systemData")
-        expectKnown(try properties("netmeraBulk"), by: JudgedSends.bulk)
-        expectKnown(try properties("netmeraBulk", "message"), by: JudgedSends.bulk, in: "message")
-        expectKnown(try properties("netmeraBulk", "target"), by: JudgedSends.bulk, in: "target")
-        expectKnown(try properties("netmeraUpdate"), by: JudgedSends.update)
-        expectKnown(try properties("netmeraUpdate", "target"), by: JudgedSends.update, in: "target")
-        expectKnown(try properties("netmeraTransactional"), by: JudgedSends.transactional)
+        expectKnown(try properties("netmeraBulk"), by: DeciderFixture.bulk)
+        expectKnown(try properties("netmeraBulk", "message"), by: DeciderFixture.bulk, in: "message")
+        expectKnown(try properties("netmeraBulk", "target"), by: DeciderFixture.bulk, in: "target")
+        expectKnown(try properties("netmeraUpdate"), by: DeciderFixture.update)
+        expectKnown(try properties("netmeraUpdate", "target"), by: DeciderFixture.update, in: "target")
+        expectKnown(try properties("netmeraTransactional"), by: DeciderFixture.transactional)
         expectKnown(
-            try properties("netmeraTransactional", "message"), by: JudgedSends.transactional, in: "message")
+            try properties("netmeraTransactional", "message"), by: DeciderFixture.transactional, in: "message"
+        )
     }
 
     /// The source reads a field of a body as `object["name"]`.

@@ -16,7 +16,7 @@ import Testing
 /// Bodies that become commands for the scheduler, validated without a gateway.
 struct ScheduleBodyTests {
     private let fixture = {
-        var fixture = JudgedSends(privateType: true)
+        var fixture = DeciderFixture(privateType: true)
         fixture.app.allowsUnprovenSchedules = true
         return fixture
     }()
@@ -30,8 +30,8 @@ struct ScheduleBodyTests {
 
     /// Returns the command that a decision sends to the scheduler.
     private func command(of decision: RequestDecision) throws -> ScheduleCommand {
-        guard case .askStage(let question) = decision else { throw JudgedSends.NotStored() }
-        let record = question.records(replyTo: nil).last
+        guard case .askStage(let request) = decision else { throw DeciderFixture.NotStored() }
+        let record = request.records(replyTo: nil).last
         let command = try ScheduleCommand.decode(record?.value ?? [], with: JSONReader())
         #expect(command.key == record?.key && record?.destination == .schedules)
         return command
@@ -41,7 +41,7 @@ struct ScheduleBodyTests {
         _ body: String, headers: HTTPHeaders = [:], as role: APIKey.Role = .send
     ) throws -> Schedule {
         let command = try command(of: decider.schedule(in: fixture.context(body, headers: headers, as: role)))
-        guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
+        guard case .schedule(let schedule) = command.action else { throw DeciderFixture.NotStored() }
         return schedule
     }
 
@@ -152,23 +152,23 @@ struct ScheduleBodyTests {
     ) throws {
         func command(forUpdateWith changes: [String: String?]) throws -> ScheduleCommand {
             let changes = changes.merging(["when": when]) { $1 }
-            return try self.command(of: JudgedSends.own.decide(in: fixture.context(updateBody(changes))))
+            return try self.command(of: DeciderFixture.own.decide(in: fixture.context(updateBody(changes))))
         }
         let groupCommand = try command(forUpdateWith: ["attributesType": #""Match""#])
         #expect(groupCommand.owner == .group("m1"))
-        guard case .schedule(let schedule) = groupCommand.action else { throw JudgedSends.NotStored() }
+        guard case .schedule(let schedule) = groupCommand.action else { throw DeciderFixture.NotStored() }
         #expect(schedule.dueTime == expected && schedule.activity == "m1" && schedule.id == schedule.send.id)
         let userCommand = try command(forUpdateWith: [
             "attributesType": #""Match""#, "audience": #"{"users":["jane"]}"#,
         ])
         #expect(userCommand.owner == .recipient(.user("jane")))
         let id = try #require(SendID(schedule.send.id, lanes: 4))
-        #expect(id.timersPartition != nil && id.acceptedAt == JudgedSends.now.milliseconds)
+        #expect(id.timersPartition != nil && id.acceptedAt == DeciderFixture.now.milliseconds)
     }
 
     @Test func `a send for later is validated for its due time`() {
         func problems(_ body: String) -> [String] {
-            self.problems { try JudgedSends.own.decide(in: fixture.context(body)) }
+            self.problems { try DeciderFixture.own.decide(in: fixture.context(body)) }
         }
         let later = #"{"offset":36000}"#
         let type = #""Match""#
@@ -195,7 +195,9 @@ struct ScheduleBodyTests {
             "attributesType": #""Match""#, "when": #"{"offset":1}"#, "audience": "{\"users\":[\(names)]}",
         ])
         #expect(
-            problems { try JudgedSends.own.decide(in: fixture.context(body)) } == ["contentState too_large"])
+            problems { try DeciderFixture.own.decide(in: fixture.context(body)) } == [
+                "contentState too_large"
+            ])
     }
 
     @Test func `a phone may schedule if its app requires proofs or allows schedules without them`() throws {
@@ -258,12 +260,12 @@ struct ScheduleBodyTests {
         #expect(try schedule(Self.teak, headers: ["Idempotency-Key": "l"]).id != first.id)
         for (role, count) in [(APIKey.Role.send, 2), (.report, 1)] {
             guard
-                case .askStage(let question) = try decider.schedule(
+                case .askStage(let request) = try decider.schedule(
                     in: fixture.context(Self.teak, as: role))
             else {
-                throw JudgedSends.NotStored()
+                throw DeciderFixture.NotStored()
             }
-            #expect(question.records(replyTo: nil).count == count)
+            #expect(request.records(replyTo: nil).count == count)
         }
     }
 
@@ -271,11 +273,11 @@ struct ScheduleBodyTests {
         func decide(_ changes: [String: String?]) throws -> (schedule: Schedule, recordCount: Int) {
             let body = updateBody(changes.merging(["when": #"{"offset":60}"#]) { _, when in when })
             let context = fixture.context(body, headers: ["Idempotency-Key": "k"])
-            let decision = try JudgedSends.own.decide(in: context)
+            let decision = try DeciderFixture.own.decide(in: context)
             guard case .schedule(let schedule) = try command(of: decision).action,
-                case .askStage(let question) = decision
-            else { throw JudgedSends.NotStored() }
-            return (schedule, question.records(replyTo: nil).count)
+                case .askStage(let request) = decision
+            else { throw DeciderFixture.NotStored() }
+            return (schedule, request.records(replyTo: nil).count)
         }
         let real = try decide([:])
         let dry = try decide(["dryRun": "true"])

@@ -57,7 +57,7 @@ struct SchedulesServiceTests {
             key: "shop/send")
         #expect(created.status == 200, "\(created.body)")
         let command = try #require(scheduler.commands.first)
-        guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
+        guard case .schedule(let schedule) = command.action else { throw DeciderFixture.NotStored() }
         #expect(
             created.body.hasPrefix(
                 #"{"scheduleId":"s-1","scheduleName":"again","sendId":"\#(schedule.send.id)","dueAt":1060000,"replaced":true,"bytes":"#
@@ -163,7 +163,7 @@ struct SchedulesServiceTests {
         #expect(conflicting.status == 409 && conflicting.code == "idempotency_conflict")
         #expect(try conflicting.member("sendId") == "first", "\(conflicting.body)")
         let ids = try scheduler.commands.map { command in
-            guard case .schedule(let schedule) = command.action else { throw JudgedSends.NotStored() }
+            guard case .schedule(let schedule) = command.action else { throw DeciderFixture.NotStored() }
             return schedule.send.id
         }
         #expect(ids.count == 3 && Set(ids).count == 1)

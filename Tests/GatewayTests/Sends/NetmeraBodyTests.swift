@@ -12,7 +12,7 @@ import Testing
 /// The bodies of Netmera's interfaces, and the sends that follow from them. The bodies are decided without a gateway, in
 /// a catalog with the type `Match` and the segment `vips`.
 struct NetmeraBodyTests {
-    private let fixture = JudgedSends()
+    private let fixture = DeciderFixture()
 
     /// Returns a valid bulk start with members of its message added, replaced or, with the value nil, removed.
     private func bulk(_ message: [String: String?] = [:], target: String = #"{"sendToAll":true}"#) -> String {
@@ -28,17 +28,17 @@ struct NetmeraBodyTests {
 
     @Test func `a bulk start becomes a start with its alert, its group and its end`() throws {
         let send = try fixture.send(
-            bulk(["liveActEndDate": #""2026-11-20T22:00:00Z""#]), by: JudgedSends.bulk)
+            bulk(["liveActEndDate": #""2026-11-20T22:00:00Z""#]), by: DeciderFixture.bulk)
         #expect(send.content.event == .start && send.audience == .everyone && send.group == "m1")
         #expect(send.content.alert == Alert(title: .plain("t"), body: .plain("b")))
-        #expect(send.endDate == JudgedSends.now.seconds + 7200)
+        #expect(send.endDate == DeciderFixture.now.seconds + 7200)
         #expect(
             send.content.attributes?.bytes == Array(#"{"netmeraGroupId":"m1","home":"A","away":"B"}"#.utf8))
         for (target, audience) in [
             (#"{"tags":["a"]}"#, Audience.tags(["a"])), (#"{"segments":["vips"]}"#, .segments(["vips"])),
             (#"{"extIds":["u","v"]}"#, .users(["u", "v"])),
             (#"{"sendToAll":false,"tags":["a"]}"#, .tags(["a"])),
-        ] { #expect(try fixture.send(bulk(target: target), by: JudgedSends.bulk).audience == audience) }
+        ] { #expect(try fixture.send(bulk(target: target), by: DeciderFixture.bulk).audience == audience) }
     }
 
     @Test func `every field that a bulk start must not have is refused by name`() {
@@ -68,12 +68,13 @@ struct NetmeraBodyTests {
             (bulk(target: #"{"everybody":true}"#), ["target.everybody unknown_field", "target invalid"]),
         ]
         for (body, expected) in cases {
-            #expect(fixture.problems(in: body, by: JudgedSends.bulk).sorted() == expected.sorted(), "\(body)")
+            #expect(
+                fixture.problems(in: body, by: DeciderFixture.bulk).sorted() == expected.sorted(), "\(body)")
         }
     }
 
     @Test func `an update addresses a group, a user or named activities, and ENDED means END`() throws {
-        func send(_ body: String) throws -> Send { try fixture.send(body, by: JudgedSends.update) }
+        func send(_ body: String) throws -> Send { try fixture.send(body, by: DeciderFixture.update) }
         let state = #""contentState":{"score":1,"status":"2nd"}"#
         let update = try send(
             #"{"groupId":"m1","action":"UPDATE",\#(state),"staleDate":"2026-01-11T09:21:37Z","priority":10}"#)
@@ -115,7 +116,8 @@ struct NetmeraBodyTests {
         ]
         for (body, expected) in cases {
             #expect(
-                fixture.problems(in: body, by: JudgedSends.update).sorted() == expected.sorted(), "\(body)")
+                fixture.problems(in: body, by: DeciderFixture.update).sorted() == expected.sorted(), "\(body)"
+            )
         }
     }
 
@@ -130,7 +132,7 @@ struct NetmeraBodyTests {
             checking: Array(#"{"home":"A","away":"B"}"#.utf8), with: JSONReader())
         var definition = NotificationDefinition(app: "shop", number: 9401, createdAt: 1, content: content)
         _ = fixture.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
-        func send(_ body: String) throws -> Send { try fixture.send(body, by: JudgedSends.transactional) }
+        func send(_ body: String) throws -> Send { try fixture.send(body, by: DeciderFixture.transactional) }
 
         let plain = try send(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
         #expect(plain.audience == .users(["u"]) && plain.group == "g")
@@ -141,7 +143,7 @@ struct NetmeraBodyTests {
         #expect(changed.content.alert == Alert(title: .plain("T"), body: .plain("b")))
         #expect(changed.content.contentState?.bytes == Array(#"{"score":3,"status":"x"}"#.utf8))
         func problems(_ body: String) -> [String] {
-            fixture.problems(in: body, by: JudgedSends.transactional)
+            fixture.problems(in: body, by: DeciderFixture.transactional)
         }
         #expect(
             problems(#"{"notificationKey":"9402","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
@@ -172,7 +174,7 @@ struct NetmeraBodyTests {
         let numbers = DefinitionNumbers()
         var last: Int64 = 0
         for _ in 0..<10_000 {
-            let next = numbers.next(now: JudgedSends.now)
+            let next = numbers.next(now: DeciderFixture.now)
             #expect(next > last)
             last = next
         }

@@ -7,9 +7,9 @@ import Testing
 @testable import Gateway
 
 /// Every rule of a body, by the field and code that a client gets. A case is a valid body with one fault. The time of
-/// the tests is `JudgedSends.now`, 1795204800 in seconds.
+/// the tests is `DeciderFixture.now`, 1795204800 in seconds.
 struct SendRefusalTests {
-    private let fixture = JudgedSends()
+    private let fixture = DeciderFixture()
 
     /// A body and the problems that it gets, each as `field code`. The body as a whole has no field.
     struct Case: CustomTestStringConvertible, Sendable {
@@ -155,7 +155,7 @@ struct SendRefusalTests {
     }
 
     @Test func `private groups are one user's, by the type or by the call`() throws {
-        let fixture = JudgedSends(privateType: true)
+        let fixture = DeciderFixture(privateType: true)
         let start = startBody([
             "attributesType": #""Order""#, "audience": #"{"users":["u"]}"#, "attributes": "{}",
         ])

@@ -12,8 +12,8 @@ import Testing
 
 /// The rules for sends: content, audience, ids and idempotency keys.
 struct SendValidatorTests {
-    private let fixture = JudgedSends()
-    private let now = JudgedSends.now.seconds
+    private let fixture = DeciderFixture()
+    private let now = DeciderFixture.now.seconds
 
     @Test func `a start carries its group in the attribute that the type names`() throws {
         let send = try fixture.send(startBody())
@@ -168,7 +168,7 @@ struct SendValidatorTests {
     }
 
     @Test func `an update without a type in an app of several types is left to the planner`() {
-        let several = JudgedSends(privateType: true)
+        let several = DeciderFixture(privateType: true)
         let wrong = ["contentState": #"{"score":"one"}"#]
         #expect(several.problems(in: updateBody(wrong)) == [])
         let named = wrong.merging(["attributesType": #""Match""#]) { $1 }
@@ -177,7 +177,7 @@ struct SendValidatorTests {
 
     @Test func `a doubtful value causes a warning and no refusal`() throws {
         let context = fixture.context(updateBody(["staleDate": "1"]))
-        guard case .store(_, let response) = try JudgedSends.own.decide(in: context) else {
+        guard case .store(_, let response) = try DeciderFixture.own.decide(in: context) else {
             Issue.record("the send was not stored")
             return
         }
@@ -189,12 +189,13 @@ struct SendValidatorTests {
 /// The ids of sends and the fingerprints of their bodies. An id names its partition, so that a gateway finds the send's
 /// records without an index.
 struct SendIDTests {
-    private let fixture = JudgedSends()
+    private let fixture = DeciderFixture()
 
     @Test func `a key gives the same id on every gateway; another route, app, group or key gives another`()
         throws
     {
-        func id(_ body: String, _ key: String, by decision: SendDecider = JudgedSends.own) throws -> String {
+        func id(_ body: String, _ key: String, by decision: SendDecider = DeciderFixture.own) throws -> String
+        {
             try fixture.send(body, by: decision, headers: ["Idempotency-Key": key]).id
         }
         let first = try id(updateBody(), "key-1")
@@ -204,32 +205,34 @@ struct SendIDTests {
         #expect(try id(updateBody(), "key-2") != first)
         #expect(try id(updateBody(["groupId": #""m2""#]), "key-1") != first)
         let netmera = #"{"groupId":"m1","action":"UPDATE","contentState":{"score":1,"status":"x"}}"#
-        #expect(try id(netmera, "key-1", by: JudgedSends.update) != first)
+        #expect(try id(netmera, "key-1", by: DeciderFixture.update) != first)
         var other = fixture
         other.app.id = "bank"
         #expect(try other.send(updateBody(), headers: ["Idempotency-Key": "key-1"]).id != first)
         #expect(try fixture.send(updateBody()).id != fixture.send(updateBody()).id)
         let dry = try id(updateBody(["dryRun": "true"]), "key-1")
-        #expect(dry != first, "the send itself has its own progress")
+        #expect(dry != first, "a dry run has its own progress")
     }
 
     @Test func `the order of members and white space do not change a fingerprint`() throws {
-        func print(_ body: String) throws -> String? {
+        func fingerprint(of body: String) throws -> String? {
             try fixture.send(body, headers: ["Idempotency-Key": "k"]).fingerprint
         }
-        let first = try print(#"{"event":"update","groupId":"m1","contentState":{"score":1,"status":"a"}}"#)
-        #expect(
-            try print(#"{ "contentState" : {"status":"\u0061","score":1}, "groupId":"m1","event":"update" }"#)
-                == first)
-        #expect(
-            try print(#"{"event":"update","groupId":"m1","contentState":{"score":2,"status":"a"}}"#) != first)
+        let first = try fingerprint(
+            of: #"{"event":"update","groupId":"m1","contentState":{"score":1,"status":"a"}}"#)
+        let encodedDifferently = try fingerprint(
+            of: #"{ "contentState" : {"status":"\u0061","score":1}, "groupId":"m1","event":"update" }"#)
+        #expect(encodedDifferently == first)
+        let otherScore = try fingerprint(
+            of: #"{"event":"update","groupId":"m1","contentState":{"score":2,"status":"a"}}"#)
+        #expect(otherScore != first)
         #expect(try fixture.send(updateBody()).fingerprint == nil, "a send without a key has no fingerprint")
     }
 
     @Test func `an id names its partition, and a foreign id is refused`() throws {
         let random = try fixture.send(updateBody()).id
         let id = try #require(SendID(random, lanes: 4))
-        #expect(id.acceptedAt == JudgedSends.now.milliseconds && id.text == random)
+        #expect(id.acceptedAt == DeciderFixture.now.milliseconds && id.text == random)
         #expect(try #require(SendID(random + ".undo", lanes: 4)).partition == id.partition)
         let derived = try fixture.send(updateBody(), headers: ["Idempotency-Key": "k"]).id
         #expect(try #require(SendID(derived, lanes: 4)).acceptedAt == nil)

@@ -13,7 +13,7 @@ import Topics
 
 @testable import Gateway
 
-// A gateway for tests of sends: its two apps have the activity type of Netmera's examples. And readers of its topics.
+// The bench for tests of sends: its two apps have the activity type of Netmera's examples. It also reads the topics.
 extension GatewayBench {
     static let matchType = "MatchLiveScoreWidgetAttributes"
 
@@ -58,6 +58,7 @@ extension GatewayBench {
         let isNetmera = path.hasPrefix("/rest/")
         let keyHeader = key.map { name in
             let text = keys[name] ?? name
+            // White space around the value of a header does not count.
             return [isNetmera ? "X-Netmera-Api-Key:\(text) " : "Authorization: Bearer \(text)"]
         }
         let port = port

@@ -14,7 +14,7 @@ import TokenSealing
 
 /// The decisions about webhook endpoints, without Kafka.
 struct WebhookCallsTests {
-    private var fixture = JudgedSends()
+    private var fixture = DeciderFixture()
     private let directory: TemporaryDirectory
 
     init() throws {

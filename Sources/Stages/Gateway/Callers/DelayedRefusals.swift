@@ -16,7 +16,8 @@ final class DelayedRefusals: Sendable {
         delayed.execute { $0.send(response, on: reply, afterMilliseconds: delay) }
     }
 
-    /// Sends the refusal of a request beyond a rate: late to a caller with a key that phones have, and at once to a backend.
+    /// Sends the refusal of a request beyond a rate: after a delay if the caller's address is counted, and at once to a
+    /// backend, whose address is not.
     func send(_ response: HTTPResponse, beyondRateOf caller: RequestCaller, on reply: HTTPReply) {
         if caller.countedPeer == nil { return reply.send(response) }
         send(response, on: reply, afterMilliseconds: GatewayLimits.rateRefusalMilliseconds)

@@ -46,7 +46,10 @@ final class UserProofCheck {
         now: WallTime
     ) -> ProofVerdict {
         guard let settings = app.userProof, !settings.secrets.isEmpty else { return .valid }
-        guard let text else { return settings.requirement != .optional && !isTrusted ? .missing : .valid }
+        guard let text else {
+            let mayOmitProof = isTrusted || settings.requirement == .optional
+            return mayOmitProof ? .valid : .missing
+        }
         guard let secrets = secrets(of: app, settings: settings) else { return .uncheckable }
         guard let proof = UserProof(text) else { return .wrong }
         let message = proof.message(for: user)
@@ -58,7 +61,9 @@ final class UserProofCheck {
         }
         guard matches else { return .wrong }
         switch proof {
-        case .simple: return settings.requirement == .expiring && !isTrusted ? .withoutExpiry : .valid
+        case .simple:
+            let mustExpire = settings.requirement == .expiring && !isTrusted
+            return mustExpire ? .withoutExpiry : .valid
         case .expiring(_, let expiresAtSeconds, let provenInstallation):
             if expiresAtSeconds * 1000 <= now.milliseconds { return .expired }
             let isOther = installation.map { !$0.isExactlyEqual(to: provenInstallation) } ?? false

@@ -11,10 +11,12 @@ extension CatalogObjectKind {
     static func putType(in context: RequestContext) throws(RefusedRequest) -> RequestDecision {
         let name = try context.name(inPath: "name")
         let object = try context.bodyRoot().object()
-        if let writtenName = object["name"].optional, !writtenName.string().isExactlyEqual(to: name),
-            writtenName.kind == .string
-        {
-            writtenName.report("must be the name in the path, or be omitted")
+        if let writtenName = object["name"].optional {
+            let isSame = writtenName.string().isExactlyEqual(to: name)
+            // `string` has already reported a value of another kind.
+            if writtenName.kind == .string, !isSame {
+                writtenName.report("must be the name in the path, or be omitted")
+            }
         }
         let type = ActivityType(name: name, from: object)
         ActivityType.reportUnknownFields(in: object)

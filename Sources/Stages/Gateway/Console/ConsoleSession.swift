@@ -10,7 +10,7 @@ struct ConsoleSession: Sendable, Equatable {
     /// expire.
     static let lifetimeHours = 8
     static let lifetimeMilliseconds = Int64(lifetimeHours) * 3_600_000
-    /// The tolerated difference between the clocks of the gateway that made the session and of this one.
+    /// The most by which the clock of the gateway that made the session may be ahead of this gateway's clock.
     private static let clockSkewMillisecondsMax: Int64 = 60_000
     private static let keyDigestByteCount = 8
 
@@ -29,6 +29,7 @@ struct ConsoleSession: Sendable, Equatable {
 
     var endsAt: Int64 { startedAt + Self.lifetimeMilliseconds }
 
+    /// Whether the session is over, or starts in the future because a gateway's clock was wrong.
     func hasEnded(at now: WallTime) -> Bool {
         now.milliseconds >= endsAt || startedAt > now.milliseconds + Self.clockSkewMillisecondsMax
     }

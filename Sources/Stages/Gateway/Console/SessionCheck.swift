@@ -17,7 +17,7 @@ struct SessionCheck: Sendable {
         case session(ConsoleSession)
         /// The session has expired, or no gateway with these sealing keys made it.
         case ended
-        /// A browser sent the cookie with a request of another site.
+        /// The request has the token of no session, or the browser marks it as a request of another site.
         case fromAnotherSite
     }
 
@@ -25,9 +25,10 @@ struct SessionCheck: Sendable {
 
     /// Checks the session of a request, its site and its token. A request with a key does not use its session.
     func verdict(on headers: HTTPHeaders, now: WallTime) -> SessionVerdict {
-        guard headers["authorization"] == nil, headers["x-netmera-api-key"] == nil,
-            case let cookies = SessionCookie.all(in: headers), !cookies.isEmpty
-        else { return .none }
+        let hasKey = headers["authorization"] != nil || headers["x-netmera-api-key"] != nil
+        if hasKey { return .none }
+        let cookies = SessionCookie.all(in: headers)
+        if cookies.isEmpty { return .none }
         guard Self.isSameSite(headers), let cookie = Self.cookie(of: headers, in: cookies) else {
             return .fromAnotherSite
         }
@@ -48,8 +49,9 @@ struct SessionCheck: Sendable {
         return session
     }
 
-    /// Whether the browser does not name another site as the origin of the request. Browsers omit the header on
-    /// a page without TLS on another machine. Then only the token decides.
+    /// Whether the header `Sec-Fetch-Site` names no other site as the origin of the request. `none` stands for the
+    /// user, for example a typed address. Browsers omit the header if the gateway is on another machine and has no TLS.
+    /// Then only the token decides.
     static func isSameSite(_ headers: HTTPHeaders) -> Bool {
         guard let site = headers["sec-fetch-site"] else { return true }
         return site == "same-origin" || site == "none"

@@ -23,10 +23,9 @@ struct SessionCookie: Sendable, Equatable {
         for line in headers.all(named: "cookie") where line.utf8.count <= lineBytesMax {
             for part in line.split(separator: ";") {
                 let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-                guard pair.count == 2, pair[0].hasPrefix(namePrefix),
-                    case let app = String(pair[0].dropFirst(namePrefix.count)),
-                    AppIDRules.problem(app) == nil
-                else { continue }
+                guard pair.count == 2, pair[0].hasPrefix(namePrefix) else { continue }
+                let app = String(pair[0].dropFirst(namePrefix.count))
+                guard AppIDRules.problem(app) == nil else { continue }
                 if found.contains(where: { $0.app == app }) { repeated.insert(app) }
                 guard pair[1].utf8.count <= valueBytesMax, found.count < sessionsMax else { continue }
                 found.append(SessionCookie(app: app, value: String(pair[1])))

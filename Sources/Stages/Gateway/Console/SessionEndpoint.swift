@@ -66,10 +66,11 @@ struct SessionEndpoint: Sendable {
         guard SessionCheck.isSameSite(request.headers) else { return SessionCheck.otherSiteResponse }
         guard let catalog = environment.catalog else { return Unavailable.notReady }
         let now = clock.now
-        // The browser is not logged in, which is not an error.
         let cookies = SessionCookie.all(in: request.headers)
+        // A browser that is not logged in is not an error.
         if cookies.isEmpty { return HTTPResponse(status: 204) }
         var sessions: [BrowserSession] = []
+        // The refusal of the last session whose key has no access, for a browser without a valid session.
         var refusal: HTTPResponse?
         for cookie in cookies {
             guard let session = authorization.sessionCheck.session(in: cookie.value, now: now) else {

@@ -104,7 +104,8 @@ struct DeadLetterQuery: Sendable {
         isDryRun = object["dryRun"].optional?.bool() ?? false
         let selectsAll = object["every"].optional?.bool() ?? false
         object.reportUnknownFields()
-        // A call without a filter is usually a mistake, so it must say `every`.
+        // Every call is limited to its app. A call without another condition is usually a mistake, so it must say
+        // `every`.
         var conditions = filter
         conditions.app = nil
         if conditions.isAll, !selectsAll {

@@ -51,7 +51,7 @@ struct InsightEndpoint: Sendable {
 
     /// Asks the insight stage. Returns false if too many queries wait.
     ///
-    /// - Parameter id: The object of the question, if it is not the `id` in the path.
+    /// - Parameter id: The object of the query, if it is not the `id` in the path.
     private func ask(
         _ kind: InsightQuery.Kind, about id: String? = nil, for authorized: AuthorizedRequest
     ) -> Bool {
@@ -60,11 +60,9 @@ struct InsightEndpoint: Sendable {
             kind, app: authorized.caller.app.id, key: authorized.caller.key.id,
             id: id ?? request.parameters["id"],
             parameters: request.query.map { InsightQuery.Parameter(name: $0.name, value: $0.value) })
-        let fileName = Self.fileName(of: kind)
-        let format = fileName == nil ? nil : request.query(named: "format")
+        let file = Self.requestedFile(of: kind, in: request)
         let reply = authorized.reply
         let admission = relay.ask(query) { answer in
-            let file = fileName.flatMap { name in format.map { (name: name, format: $0) } }
             reply.send(Self.response(from: answer, file: file, to: request))
         }
         switch admission {
@@ -80,7 +78,7 @@ struct InsightEndpoint: Sendable {
     ///
     /// - Parameters:
     ///   - answer: The answer of an insight process, or nil if no process answered.
-    ///   - file: The name and the format of the file that the client requested, if it requested one.
+    ///   - file: The file that the client requested instead of JSON, or nil.
     private static func response(
         from answer: HTTPClientResponse?, file: (name: String, format: String)?, to request: HTTPRequest
     ) -> HTTPResponse {
@@ -91,22 +89,24 @@ struct InsightEndpoint: Sendable {
             var response = HTTPResponse.json(body, status: answer.status)
             // The headers of the insight stage's answer do not reach the gateway.
             if [429, 503].contains(answer.status) {
-                response.headers.add("Retry-After", value: "\(GatewayLimits.questionRetrySeconds)")
+                response.headers.add("Retry-After", value: "\(GatewayLimits.queryRetrySeconds)")
             }
             return response
         }
-        if let file, file.format != "json" {
-            return response(from: body, name: file.name, format: file.format)
-        }
+        if let file { return response(from: body, name: file.name, format: file.format) }
         return PolledAnswer.response(body, to: request)
     }
 
-    /// The name of the files that a call can return with the parameter `format`. Nil for calls that return only JSON.
-    private static func fileName(of kind: InsightQuery.Kind) -> String? {
+    /// Returns the name and the format of the file that the client requests with the parameter `format`. Returns nil if
+    /// the client requests JSON, or if the call has only JSON.
+    private static func requestedFile(
+        of kind: InsightQuery.Kind, in request: HTTPRequest
+    ) -> (name: String, format: String)? {
+        guard let format = request.query(named: "format"), format != "json" else { return nil }
         switch kind {
-        case .events: "events"
-        case .failures: "failures"
-        default: nil
+        case .events: return ("events", format)
+        case .failures: return ("failures", format)
+        default: return nil
         }
     }
 

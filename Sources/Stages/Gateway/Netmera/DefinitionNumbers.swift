@@ -3,7 +3,7 @@ internal import Identifiers
 internal import Synchronization
 internal import Telemetry
 
-/// The numbers of notification definitions. Any thread may call it.
+/// The maker of the numbers of notification definitions. Any thread may call it.
 ///
 /// - Without an idempotency key, a number is a time in milliseconds, shifted by 20 bits, plus 20 random bits, so that
 ///   several gateways make different numbers in the same millisecond. The numbers of one gateway increase.
@@ -14,8 +14,11 @@ final class DefinitionNumbers: Sendable {
     private static let derivedBit: Int64 = 1 << 62
     private let lastNumber = Mutex(Int64(0))
 
+    /// Returns the number of a definition without an idempotency key.
     func next(now: WallTime) -> Int64 {
-        let time = max(0, min(now.milliseconds, (Self.derivedBit - 1) >> Self.randomBits))
+        // A later time would set the bit of the derived numbers.
+        let latestTime = (Self.derivedBit - 1) >> Self.randomBits
+        let time = min(max(0, now.milliseconds), latestTime)
         let number = time << Self.randomBits | Int64.random(in: 0..<(1 << Self.randomBits))
         return lastNumber.withLock { lastNumber in
             lastNumber = max(lastNumber + 1, number)

@@ -38,6 +38,7 @@ enum NetmeraBulk {
         let presentLists = lists.filter { $0.value.optional != nil }
         let audienceCount = presentLists.count + (isForEveryone ? 1 : 0)
         guard audienceCount == 1 else {
+            // `object` has already reported a target that is no object.
             if target.kind == .object {
                 target.report("must have exactly one of sendToAll: true, segments, tags, extIds")
             }

@@ -29,21 +29,24 @@ enum NetmeraFields {
     /// Checks that the platforms are `["IOS"]`, because only iOS has Live Activities.
     static func checkPlatforms(_ value: JSONValue) {
         let platforms = value.strings(countMax: platformsMax)
+        // `strings` has already reported a value that is no array.
         if value.kind == .array, platforms != ["IOS"] { value.report("must be [\"IOS\"]") }
     }
 
     /// Checks the type of a call that requires it.
     static func checkRequiredType(_ type: JSONValue) {
-        if type.string() != liveActivityType, type.kind == .string {
-            type.report("must be \"LIVE_ACTIVITY\"")
-        }
+        check(type, problem: "must be \"LIVE_ACTIVITY\"")
     }
 
     /// Checks the type of a call that may omit it.
     static func checkOptionalType(_ type: JSONValue) {
-        if let type = type.optional, type.string() != liveActivityType {
-            type.report("must be \"LIVE_ACTIVITY\", or be omitted")
-        }
+        if let type = type.optional { check(type, problem: "must be \"LIVE_ACTIVITY\", or be omitted") }
+    }
+
+    private static func check(_ type: JSONValue, problem: String) {
+        let text = type.string()
+        // `string` has already reported a missing value, or a value of another kind.
+        if type.kind == .string, text != liveActivityType { type.report(problem) }
     }
 
     /// Returns the alert, or nil without title and body.
@@ -54,7 +57,7 @@ enum NetmeraFields {
         return alert.title == nil && alert.body == nil ? nil : alert
     }
 
-    /// Refuses dates that Netmera's documentation allows only in `update-live-activity`.
+    /// Refuses the dates that Netmera's documentation allows only in `update-live-activity`.
     static func refuseDates(in object: JSONObject) {
         for value in [object["staleDate"], object["dismissalDate"]] where !value.isMissing {
             value.report("is not allowed on a start; use it in update-live-activity")

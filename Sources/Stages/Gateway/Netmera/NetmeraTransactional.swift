@@ -59,7 +59,9 @@ enum NetmeraTransactional {
     private static func definitionNumber(in key: JSONValue) -> Int64? {
         if key.kind == .integer { return Int64(key.int(in: 0...Int.max)) }
         let text = key.string()
+        // Other spellings of the number, such as `09401`, are refused.
         if let number = Int64(text), number >= 0, "\(number)" == text { return number }
+        // `string` has already reported a missing value, or a value of another kind.
         if key.kind == .string { key.report("must be the number that createNotificationDefinition answered") }
         return nil
     }

@@ -27,6 +27,7 @@ enum NetmeraUpdate {
         case "UPDATE": return .update
         case "END", "ENDED": return .end
         default:
+            // `string` has already reported a missing value, or a value of another kind.
             if action.kind == .string { action.report("must be \"UPDATE\" or \"END\"") }
             return .update
         }
@@ -45,6 +46,7 @@ enum NetmeraUpdate {
         if activities.optional != nil, user.optional == nil {
             return .activities(activities.names(countMax: Audience.namesMax))
         }
+        // `object` has already reported a target that is no object.
         if target.kind == .object {
             target.report("must have exactly one of extId and activityIds, or be omitted")
         }

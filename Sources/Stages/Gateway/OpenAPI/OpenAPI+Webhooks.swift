@@ -89,7 +89,7 @@ extension OpenAPI {
               "minItems":1,
               "maxItems":\##(WebhookEventType.allCases.count),
               "items":{"type":"string","enum":[\##(webhookTypes)]},
-              "description":"The types of events that it receives. Without it these are all."
+              "description":"The types of events that the endpoint receives. If events is omitted, it receives all types."
             }
           }
         },
@@ -101,9 +101,9 @@ extension OpenAPI {
             "name":{"type":"string"},
             "url":{"type":"string"},
             "events":{"type":"array","items":{"type":"string"}},
-            "createdAt":{"type":"integer","description":"Milliseconds since 1970. It receives events from then on."},
+            "createdAt":{"type":"integer","description":"Milliseconds since 1970. The endpoint receives events from then on."},
             "secretCreatedAt":{"type":"integer","description":"Milliseconds since 1970."},
-            "disabledAt":{"type":"integer","description":"Milliseconds since 1970. It is missing while the endpoint is called."},
+            "disabledAt":{"type":"integer","description":"Milliseconds since 1970. Missing while the endpoint is enabled."},
             "disabledBecause":{"type":"string"},
             "replayedAt":{"type":"integer","description":"Milliseconds since 1970. The time of the newest replay."},
             "secret":{"type":"string","description":"Only in the answer to a creation: whsec_ and the key in Base64."}

@@ -29,8 +29,8 @@ final class PartitionSearch {
         idleTimer = LoopTimer(on: loop) { [unowned self] in disconnect() }
     }
 
-    /// Reads the partition from its start onwards, and then backwards if nothing matched and `SearchStart` allows
-    /// it.
+    /// Reads the partition from `searchStart` onwards. If nothing matched, then reads backwards from there, if
+    /// `searchStart` allows it.
     ///
     /// - Parameters:
     ///   - visit: Receives each record. Returns true if no further record is needed.

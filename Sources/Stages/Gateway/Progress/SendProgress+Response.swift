@@ -3,8 +3,8 @@ internal import JSON
 internal import Sends
 
 extension SendProgress {
-    /// Returns the answer of `GET /v1/sends/{id}`: what the planner and the lanes wrote about the send, and the
-    /// outcomes of its jobs.
+    /// Returns the answer of `GET /v1/sends/{id}`: the facts that the planner and the lanes wrote about the send, and
+    /// the outcomes of its jobs.
     ///
     /// - Parameter report: The outcomes as a JSON object of the insight stage, or nil if that stage does not answer.
     func response(report: [UInt8]?) -> HTTPResponse {

@@ -50,7 +50,8 @@ final class ReplyConsumer: EventHandler {
     /// Makes a reader that reads the partition from its end. After a failure the next poll tries again.
     private func connect() {
         do {
-            // After an absence longer than the retention of replies, no request waits for the lost ones.
+            // The position is out of range after an absence longer than the retention of replies. No request waits for
+            // the deleted replies, so reading goes on with the earliest.
             let newReader = try cluster.makeReader(
                 of: partition.topic, outOfRange: .earliest, log: context.log, metrics: context.metrics)
             let watermarks = try newReader.watermarks(

@@ -131,11 +131,13 @@ package final class ReportValidator {
             writtenEnvironment.report(
                 "is not an environment of this app; add it with `flotilla apps update`")
         }
-        if let system = report.os, system.utf8.first.map({ !(0x30...0x39).contains($0) }) ?? true,
-            let writtenSystem = object["os"].optional
-        {
-            writtenSystem.report(
-                "must be the version number alone, such as 18.1; report UIDevice.current.systemVersion")
+        if let system = report.os, let writtenSystem = object["os"].optional {
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            let startsWithDigit = system.utf8.first.map { digits.contains($0) } ?? false
+            if !startsWithDigit {
+                writtenSystem.report(
+                    "must be the version number alone, such as 18.1; report UIDevice.current.systemVersion")
+            }
         }
         if !report.kind.isAllowedFromClients {
             object["kind"].report("is reserved for Flotilla's own senders")

@@ -4,7 +4,7 @@ internal import Lifecycle
 /// its answers are here, or when their time is over. Confined to the thread of the `ReportWriter`.
 final class TapAttribution {
     /// Asks for the origin of a tap. Returns false if too many queries wait. Otherwise the last argument receives the
-    /// answer on any thread. It is nil if insight does not know the send.
+    /// answer, on any thread. The answer is nil if insight does not know the send.
     typealias FindOrigin =
         @Sendable (_ app: String, ValidatedReports.Tap, @escaping @Sendable (TapOrigin?) -> Void) -> Bool
     /// Passes an answer to `receive`, on the thread of the `ReportWriter`.
@@ -41,8 +41,10 @@ final class TapAttribution {
         lastNumber += 1
         let number = lastNumber
         let passAnswer = passAnswer
-        let askedCount = taps.count { index, tap in
-            findOrigin(app, tap) { passAnswer(number, index, $0) }
+        var askedCount = 0
+        for (index, tap) in taps {
+            let isAsked = findOrigin(app, tap) { passAnswer(number, index, $0) }
+            if isAsked { askedCount += 1 }
         }
         if askedCount == 0 { return finish(reports) }
         let timer = LoopTimer(on: loop) { [unowned self] in finishBody(number) }

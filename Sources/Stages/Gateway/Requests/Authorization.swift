@@ -87,6 +87,7 @@ final class Authorization: Sendable {
         let charge = rates.chargeRequest(of: caller, bytes: announcedBytes ?? 0)
         if let exceeded = charge.exceeded {
             let response = refusal(beyond: exceeded, quota: charge.quota)
+            // Only a caller whose address is counted waits for the refusal (`DelayedRefusals`).
             if caller.countedPeer == nil { return .refused(response) }
             return .refusedLater { [delayedRefusals] _, reply in
                 delayedRefusals.send(response, beyondRateOf: caller, on: reply)
@@ -151,14 +152,14 @@ final class Authorization: Sendable {
         return .error(status: 415, code: "encoding_not_supported", message: message)
     }
 
-    /// Logs the unlisted proxy once. Any client can send this header, so repeated messages could fill the
-    /// log.
+    /// Logs the unlisted proxy once. Any client can send `X-Forwarded-For`, so repeated messages could fill the log.
     private func logUnlistedProxy(peer: String) {
-        let isFirst = shared.withLock { shared in
-            defer { shared.hasLoggedProxy = true }
-            return !shared.hasLoggedProxy
+        let wasLogged = shared.withLock { shared in
+            let hasLoggedProxy = shared.hasLoggedProxy
+            shared.hasLoggedProxy = true
+            return hasLoggedProxy
         }
-        guard isFirst else { return }
+        if wasLogged { return }
         log.warning(
             "requests come through a proxy that gateway.proxies does not list, so all of its phones count as one address; add it to gateway.proxies",
             .field("address", peer))

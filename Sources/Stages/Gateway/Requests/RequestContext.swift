@@ -51,8 +51,8 @@ struct RequestContext {
         .audit(auditEntry(action: action, subject: subject))
     }
 
-    /// Makes the record that names the caller and this action in the audit of sends. A phone's action has no record: its
-    /// command stays in `schedules`, as a report stays in `reports`, and names the key and the address.
+    /// Makes the audit records of an action on a schedule: one for a backend, and none for a phone. A phone's command
+    /// stays in `schedules`, as a report stays in `reports`, and names the key and the address.
     func auditRecords(ofScheduleAction action: String, subject: String) -> [OutgoingRecord] {
         isFromPhone ? [] : [auditRecordOfSend(action: action, subject: subject)]
     }

@@ -59,8 +59,8 @@ final class RequestProcessor {
         self.startStored = startStored
         userProofs = UserProofCheck(seal: TokenSeal(keys: environment.sealingKeys))
         repliesPartition = Int32(ReplyReader.partition(of: environment))
-        sharedProducer.onSettled = { [unowned self] write, isStored in
-            switch write {
+        sharedProducer.onSettled = { [unowned self] entry, isStored in
+            switch entry {
             case .request(let pending, let nextStep): settle(pending, nextStep: nextStep, isStored: isStored)
             case .start: startStored.set(isStored)
             }
@@ -222,8 +222,8 @@ final class RequestProcessor {
     private func tick(waiting: [PendingEntry]) {
         var oldest: Instant?
         var isStartPending = false
-        for write in waiting {
-            switch write {
+        for entry in waiting {
+            switch entry {
             case .request(let pending, _): oldest = min(oldest ?? pending.receivedAt, pending.receivedAt)
             case .start: isStartPending = true
             }

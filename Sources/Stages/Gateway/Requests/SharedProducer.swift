@@ -92,7 +92,9 @@ final class SharedProducer<Request>: EventHandler {
                 context.log.error(
                     "kafka refuses the gateway's records", .field("code", code.name),
                     .field("remedy", code.remedy))
-            case .unusable(let code): return replaceFailedProducer(after: code)
+            case .unusable(let code):
+                // This settles all waiting requests, also the one that is being sent.
+                return replaceFailedProducer(after: code)
             }
             // The queued records settle through their deliveries. The others were never sent.
             return reportSettled(pending.settle(tag: tag, records: count - record, isStored: false))

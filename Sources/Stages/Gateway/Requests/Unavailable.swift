@@ -3,7 +3,6 @@ internal import Synchronization
 
 /// The answers to requests that this gateway cannot serve now: 503, or 429 beyond a rate limit.
 enum Unavailable {
-
     static var notReady: HTTPResponse {
         response(code: "not_ready", message: "the gateway has not read its catalog yet; try again")
     }
@@ -30,7 +29,7 @@ enum Unavailable {
         return response
     }()
 
-    /// The records may be stored all the same, so the client's second request may be a repetition.
+    /// The records may have been stored, so the client's next request may be a repetition.
     static var unstored: HTTPResponse {
         response(code: "not_stored", message: "not all records were acknowledged; send the request again")
     }

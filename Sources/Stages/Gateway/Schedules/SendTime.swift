@@ -67,6 +67,7 @@ extension JSONValue {
         } else if !allowedSeconds.contains(seconds) {
             report("must be from now to 366 days ahead", as: .outOfRange)
         }
+        // Without the limit, the product could overflow for a date that was just reported.
         return .at(min(seconds, PayloadRules.secondsMax) * 1000)
     }
 

@@ -17,6 +17,7 @@ enum TimedSendOutcome {
         switch reply {
         case .scheduled(let scheduled): self = .scheduled(scheduled)
         case .conflict(let first):
+            // A scheduler of an earlier version does not name the first send.
             let firstSend = first.isEmpty ? send : first
             self = .refused(RefusedRequest.idempotencyConflict(with: .send(firstSend)).response)
         case .refused(let reason):

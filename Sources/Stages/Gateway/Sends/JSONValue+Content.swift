@@ -29,8 +29,9 @@ extension JSONValue {
         return id
     }
 
-    /// Returns the alert, and reports its unknown fields. Localized texts may also have the spellings of Apple's payloads:
-    /// `loc-key` and `loc-args` in a text, or the members `title-loc-key`, `title-loc-args`, `loc-key` and `loc-args`.
+    /// Returns the alert, and reports its unknown fields. A localized text has one of three spellings: an object with
+    /// `locKey` and `locArgs`; an object with Apple's `loc-key` and `loc-args`; or Apple's members of the alert itself,
+    /// which are `title-loc-key` and `title-loc-args` for the title, `loc-key` and `loc-args` for the body.
     func strictAlert() -> Alert {
         let object = object()
         let alert = Alert(

@@ -38,13 +38,14 @@ extension RequestProcessor {
         } catch {
             return refuse(with: error.response)
         }
-        let further = inputs.count - 1
-        let charge = rates.chargeFurtherSends(of: authorized.caller, count: further)
+        // The batch's own request is charged and reserved already. It counts as the first send.
+        let furtherCount = inputs.count - 1
+        let charge = rates.chargeFurtherSends(of: authorized.caller, count: furtherCount)
         if let exceeded = charge.exceeded {
             metrics.countLimited(by: exceeded.limit)
             return refuse(with: Unavailable.limited(by: exceeded, quota: charge.quota))
         }
-        guard pendingLimit.reserve(requests: further, bytes: 0) else {
+        guard pendingLimit.reserve(requests: furtherCount, bytes: 0) else {
             metrics.turnedAwayRequests.add()
             return refuse(with: Unavailable.overloaded)
         }

@@ -4,13 +4,15 @@ internal import Schedules
 internal import Sends
 internal import Telemetry
 
-/// The question of a client whose request got no answer: the idempotency key, and the part of the request that
-/// decides about the send's id.
+/// The query of a client whose request got no answer: the idempotency key, and the parts of the request from which the
+/// send's id follows.
 struct SendKeyQuery {
     private let key: String
     private let app: String
+    /// The scopes that the send can have.
     private let scopes: [ScopeKey]
-    private let owners: [ScheduleOwner]
+    /// The owner of the send's timer, if it is a send for later.
+    private let timerOwner: ScheduleOwner
     private let isLater: Bool
     /// The time of acceptance in milliseconds since 1970, if the client knows it.
     let acceptedAt: Int64?
@@ -33,7 +35,9 @@ struct SendKeyQuery {
             guard let problem = values[name].flatMap({ NameRules.problem($0) }) else { continue }
             problems.append(RequestProblem(code: "invalid", at: name, message: problem))
         }
-        if (values["groupId"] == nil) == (values["activityId"] == nil) {
+        let hasGroup = values["groupId"] != nil
+        let hasActivity = values["activityId"] != nil
+        if hasGroup == hasActivity {
             problems.append(
                 RequestProblem(
                     code: "required", at: "groupId", message: "or activityId must be given, and not both"))
@@ -42,8 +46,8 @@ struct SendKeyQuery {
             problems.append(RequestProblem(code: "invalid", at: "later", message: "must be true or false"))
         }
         let time = values["at"].flatMap { Int64($0) }
-        let isTimeValid = time.map { SendsEndpoint.acceptanceTimes.contains($0) } ?? (values["at"] == nil)
-        if !isTimeValid {
+        let isTimeValid = time.map { SendsEndpoint.acceptanceTimes.contains($0) } ?? false
+        if values["at"] != nil, !isTimeValid {
             problems.append(
                 RequestProblem(code: "invalid", at: "at", message: "must be milliseconds since 1970"))
         }
@@ -55,28 +59,26 @@ struct SendKeyQuery {
         let user = values["userId"].map { Recipient.user($0) }
         if let group = values["groupId"] {
             let scope = ScopeKey(app: app, group: group)
-            // A group can be private to the user. Only the catalog and the request's body tell.
+            // A group can be private to the user. Only the catalog and the request's body say whether it is.
             scopes = [scope] + (user.map { [scope.narrowed(to: $0)] } ?? [])
-            owners = [user.map { .recipient($0) } ?? .group(group)]
+            timerOwner = user.map { .recipient($0) } ?? .group(group)
         } else {
             let activity = values["activityId"] ?? ""
             scopes = [ScopeKey(app: app, activity: activity)]
-            owners = [.activity(activity)]
+            timerOwner = .activity(activity)
         }
     }
 
     /// Returns the ids that the request's send can have.
     func possibleIDs(route: String, lanes: Int) -> [SendID] {
-        // The id does not depend on the fingerprint.
+        // An id that is derived from a key depends neither on the fingerprint nor on the time.
         let idempotency = Idempotency(key: key, fingerprint: "")
-        return scopes.flatMap { scope in
-            owners.map { owner in
-                let timers = Murmur2.partition(forKey: owner.key(app: app).span, partitionCount: lanes)
-                return SendID(
-                    idempotency: idempotency, route: route, scope: scope,
-                    partition: Murmur2.partition(forKey: scope.bytes.span, partitionCount: lanes),
-                    timersPartition: isLater ? timers : nil, now: WallTime(milliseconds: 0))
-            }
+        let timers = Murmur2.partition(forKey: timerOwner.key(app: app).span, partitionCount: lanes)
+        return scopes.map { scope in
+            SendID(
+                idempotency: idempotency, route: route, scope: scope,
+                partition: Murmur2.partition(forKey: scope.bytes.span, partitionCount: lanes),
+                timersPartition: isLater ? timers : nil, now: WallTime(milliseconds: 0))
         }
     }
 }

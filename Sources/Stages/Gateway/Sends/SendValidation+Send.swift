@@ -9,7 +9,8 @@ extension SendValidation {
     ///
     /// - Parameter owner: The user who owns the group, if it is private.
     mutating func makeSend(type: ActivityType?, owner: Recipient?) -> Send? {
-        if isGroupMissing() { return nil }
+        let hasNeededGroup = checkGroup()
+        guard hasNeededGroup else { return nil }
         var send = Send(
             id: "", app: validator.app.id, group: draft.group, audience: draft.audience,
             content: content(for: type), priority: draft.priority, acceptedAt: validator.now.milliseconds)
@@ -27,22 +28,22 @@ extension SendValidation {
         return send
     }
 
-    /// Whether the draft names no group and needs one. Adds the problem.
-    private mutating func isGroupMissing() -> Bool {
-        guard draft.group == nil else { return false }
+    /// Returns false, with a problem, if the draft names no group and needs one.
+    private mutating func checkGroup() -> Bool {
+        guard draft.group == nil else { return true }
         if event == .start {
             add(
                 code: "missing", at: fields.group,
                 message: "is missing; updates and the end need it to find the activity")
-            return true
+            return false
         }
         if case .group = draft.audience {
             add(
                 code: "missing", at: fields.group,
                 message: "is missing; name the group, or one activity in \(fields.audience)")
-            return true
+            return false
         }
-        return false
+        return true
     }
 
     /// Checks what only the complete send shows: its audience as a whole, and the size of its key.

@@ -17,7 +17,7 @@ struct SendValidation {
 
     var fields: SendFields { validator.fields }
     var event: PushEvent { draft.content.event }
-    /// About the time at which the send leaves, in seconds since 1970. Dates are compared with it.
+    /// The approximate time at which the send leaves, in seconds since 1970. Dates are compared with it.
     var dueSeconds: Int64 { (draft.time?.approximateDueTime(now: validator.now) ?? validator.now).seconds }
 
     init(validator: SendValidator, draft: SendDraft, readingProblems: [RequestProblem]) {
@@ -30,7 +30,7 @@ struct SendValidation {
     /// Adds a problem, unless its field, or a field above or below it, could not be read. Such a field has a placeholder
     /// in the draft, which must not cause a second problem.
     ///
-    /// - Parameter isUnknown: whether the field names something that the catalog does not have. The request may be
+    /// - Parameter isUnknown: Whether the field names something that the catalog does not have. The request may be
     ///   decided again with a newer catalog.
     mutating func add(code: String, at field: String, message: String, isUnknown: Bool = false) {
         let isUnreadable = unreadableFields.contains { $0.isPath(within: field) || field.isPath(within: $0) }
@@ -63,7 +63,8 @@ struct SendValidation {
     /// Returns the user who owns the group if the group is private. Returns nil for a shared group. Adds a problem if a
     /// private group does not name exactly one user.
     mutating func owner(for type: ActivityType?) -> Recipient? {
-        guard isPrivate(for: type) else { return nil }
+        let isPrivate = decidePrivacy(for: type)
+        guard isPrivate else { return nil }
         if draft.isPrivate == false, let field = fields.isPrivate {
             add(
                 code: "conflict", at: field,
@@ -85,9 +86,9 @@ struct SendValidation {
         return .user(users[0])
     }
 
-    /// Returns whether the group is private to one user, by the call or by its type. An update or end for users may
-    /// say neither. Then the app's types decide. Adds a problem if they do not agree.
-    private mutating func isPrivate(for type: ActivityType?) -> Bool {
+    /// Decides whether the group is private to one user: by the call or by its type. An update or end for users may
+    /// name neither. Then the app's types decide. Adds a problem if they do not agree.
+    private mutating func decidePrivacy(for type: ActivityType?) -> Bool {
         if draft.isPrivate == true || type?.isPrivate == true { return true }
         let namesNoType = type == nil && draft.attributesType == nil
         guard namesNoType, draft.isPrivate == nil, event != .start, case .users = draft.audience else {

@@ -98,7 +98,9 @@ struct SendsEndpoint: Sendable {
             let start = answer.flatMap(SendLocation.init)?.searchStart ?? .end
             if !find(start) { reply.send(Unavailable.overloaded) }
         }
-        return admission == .asked || find(.end)
+        if admission == .asked { return true }
+        // Insight cannot say where to search.
+        return find(.end)
     }
 
     /// Finds the send that a request with an idempotency key has stored.
@@ -123,10 +125,11 @@ struct SendsEndpoint: Sendable {
             authorized.reply.send(SendResponse.unknownSend)
             return true
         }
-        let (app, key) = (authorized.caller.app.id, authorized.caller.key.id)
-        return lookup.find(
-            id, of: app, from: time.map { .accepted(at: $0) } ?? .end, for: "\(app)/\(key) by key"
-        ) { result in
+        let app = authorized.caller.app.id
+        // These searches do not wait behind the searches by id of the same key.
+        let caller = "\(app)/\(authorized.caller.key.id) by key"
+        let start = time.map { SearchStart.accepted(at: $0) } ?? .end
+        return lookup.find(id, of: app, from: start, for: caller) { result in
             switch result {
             case .send(let found): sendProgress(of: id, found: found, to: authorized)
             case .notFound:

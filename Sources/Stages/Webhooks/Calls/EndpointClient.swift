@@ -13,7 +13,7 @@ final class EndpointClient {
     private let options: TCPOptions
     private let loop: EventLoop
     private let callMilliseconds: Int
-    /// The open connections. There are at most as many as calls at one time.
+    /// The connections, idle ones included. No more than the most calls at one time are open.
     private var connections: [EndpointConnection] = []
 
     init(

@@ -25,13 +25,16 @@ final class EndpointConnection: TCPConnectionDelegate, TLSConnectionDelegate {
     private let loop: EventLoop
     /// Nil before the first call and after the end.
     private var transport: Transport?
+    /// Opens the transport, with a delegate and a deadline.
     private let connect: (EndpointConnection, Instant) -> Transport
     private(set) var hasEnded = false
+    /// Whether an earlier call has got its answer on this connection.
     private var hasServedCalls = false
 
     // The call in flight.
     private var completion: ((Ending) -> Void)?
     private var parser = HTTPResponseParser()
+    /// Whether a part of the answer has come.
     private var hasReceived = false
     /// The request's bytes that TLS has not taken yet.
     private var unsent: ArraySlice<UInt8> = []
@@ -128,11 +131,11 @@ final class EndpointConnection: TCPConnectionDelegate, TLSConnectionDelegate {
     func didClose(reason: TLSCloseReason) { didClose(because: reason.description) }
 
     private func didClose(because reason: String) {
-        let hasClosedWhileIdle = hasServedCalls && !hasReceived
+        let isClosedWhileReused = hasServedCalls && !hasReceived
         let completion = completion
         close()
         completion?(
-            hasClosedWhileIdle
+            isClosedWhileReused
                 ? .closedWhileReused : .finished(.failed(reason: reason, retryAfterSeconds: nil)))
     }
 

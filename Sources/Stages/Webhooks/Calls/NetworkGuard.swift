@@ -1,8 +1,8 @@
 internal import Lifecycle
 internal import Settings
 
-/// Decides which addresses may be called. Without it, anyone who may create an endpoint could call services in the
-/// private network of the installation.
+/// The rule about the addresses that may be called. Without it, anyone who may create an endpoint could call services
+/// in the private network of the installation.
 struct NetworkGuard: Sendable {
     /// The networks that are allowed although they are not public.
     private let allowed: [AddressRange]
@@ -11,7 +11,7 @@ struct NetworkGuard: Sendable {
 
     /// Returns the reason why an address must not be called, or nil if it may.
     func problem(with host: String) -> String? {
-        // An address with a zone, such as fe80::1%eth0, does not parse. It is a link-local address.
+        // An address with a zone, such as fe80::1%eth0, does not parse, so it is refused. It is never public.
         if let address = IPAddress(host),
             address.isPublic || allowed.contains(where: { $0.contains(address) })
         {

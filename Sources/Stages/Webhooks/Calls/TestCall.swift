@@ -5,8 +5,8 @@ internal import Lifecycle
 internal import Telemetry
 package import TokenSealing
 
-/// One call of an endpoint with an event of the type `webhook.test`, which no topic has. It is signed, sent and guarded as
-/// every other call, once and without a repetition.
+/// One call of an endpoint with an event of the type `webhook.test`, which no topic has. It is signed, sent and guarded
+/// like every other call, but it is not repeated.
 package struct TestCall: Sendable {
     private let endpoint: WebhookEndpoint
     private let settings: WebhooksSettings

@@ -4,7 +4,7 @@ package enum CallOutcome: Sendable, Equatable {
     case delivered
     /// The endpoint wants no more calls: it has answered 410.
     case gone
-    /// The endpoint can have received the event or not.
+    /// It is unknown whether the endpoint has received the event.
     case failed(reason: String, retryAfterSeconds: Int?)
 
     /// The outcome of an answer. A redirect is a failure, because its target was not checked and did not get the secret.

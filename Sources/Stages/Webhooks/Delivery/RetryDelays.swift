@@ -7,7 +7,7 @@ enum RetryDelays {
     ]
     /// The longest pause that an endpoint can ask for with `Retry-After`: a day.
     private static let askedMillisecondsMax = 86_400_000
-    /// The longest pause after a restart, which does not know how much of the pause has passed.
+    /// The longest pause after a restart. It is short, because it is not known how much of the pause has passed.
     private static let restartMillisecondsMax = 60_000
     /// A pause varies by this share, so that the events of an outage do not come back at the same moment.
     private static let jitterShare = 0.1
@@ -30,6 +30,8 @@ enum RetryDelays {
 
     /// Returns the pause of an event whose attempts an earlier owner has made, in milliseconds.
     static func pauseAfterRestart(attempts: Int) -> Int {
-        attempts == 0 ? 0 : min(milliseconds[min(attempts, milliseconds.count) - 1], restartMillisecondsMax)
+        if attempts == 0 { return 0 }
+        let planned = milliseconds[min(attempts, milliseconds.count) - 1]
+        return min(planned, restartMillisecondsMax)
     }
 }

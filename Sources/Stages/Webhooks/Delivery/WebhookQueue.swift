@@ -1,7 +1,8 @@
 internal import Lifecycle
 
-/// Decides which events of an endpoint are sent, and when. Events with an equal order key are sent one after the other, so
-/// each recipient's events arrive in order. A recipient whose event waits for its next attempt holds back no other.
+/// The unfinished events of an endpoint. The queue decides which of them are sent, and when. Events with an equal order
+/// key are sent one after the other, so each recipient's events arrive in order. A recipient whose event waits for its
+/// next attempt holds back no other.
 ///
 /// The queue does no I/O. It takes events and outcomes, and returns the events to send.
 struct WebhookQueue: Sendable {
@@ -58,12 +59,16 @@ struct WebhookQueue: Sendable {
     /// - Parameter attempts: The failed attempts of an earlier owner.
     mutating func add(_ event: WebhookEvent, attempts: Int = 0, at now: Instant) {
         eventCount += 1
-        if lines[event.orderKey]?.events.append((event, attempts)) != nil { return }
+        if lines[event.orderKey] != nil {
+            lines[event.orderKey]?.events.append((event, attempts))
+            return
+        }
         lines[event.orderKey] = Line(
             state: Self.firstState(attempts: attempts, at: now), attempts: attempts, turn: nextTurn(),
             events: [(event, attempts)])
     }
 
+    /// Returns the state of a line with a new first event. If an earlier owner has tried this event, it waits first.
     private static func firstState(attempts: Int, at now: Instant) -> Line.State {
         attempts == 0
             ? .ready

@@ -149,26 +149,33 @@ extension EndpointLoop {
 
     // MARK: Commits
 
-    private func changedOffsets() -> [OffsetToCommit] {
+    /// Returns the cursors that have changed since the last commit, and notes them as committed.
+    private func takeChangedCursors() -> [OffsetToCommit] {
         let replay = parts.endpoint.replay?.requestedAt ?? 0
-        return partitions.compactMap { partition, events -> OffsetToCommit? in
+        var offsets: [OffsetToCommit] = []
+        for (partition, events) in partitions {
             let cursor = CommittedCursor(events.cursor, replay: replay)
-            guard committedCursors.updateValue(cursor, forKey: partition) != cursor else { return nil }
-            return OffsetToCommit(partition: partition, offset: cursor.next, metadata: cursor.metadata)
+            if committedCursors[partition] == cursor { continue }
+            committedCursors[partition] = cursor
+            offsets.append(
+                OffsetToCommit(partition: partition, offset: cursor.next, metadata: cursor.metadata))
         }
+        return offsets
     }
 
     func commitAsynchronously() {
         guard case .reading = phase else { return }
-        let offsets = changedOffsets()
+        let offsets = takeChangedCursors()
         if offsets.isEmpty { return }
-        if consumer.commitAsynchronously(offsets) != nil { committedCursors = [:] }
+        let failure = consumer.commitAsynchronously(offsets)
+        // The next commit tries all cursors again.
+        if failure != nil { committedCursors = [:] }
         parts.onStep(.cursorsCommitted)
     }
 
     /// Commits before partitions go. If it fails, their next owner sends some events again.
     func commitAndWait() {
-        let offsets = changedOffsets()
+        let offsets = takeChangedCursors()
         if !offsets.isEmpty { _ = consumer.commit(offsets, withinMilliseconds: Self.commitWaitMilliseconds) }
     }
 }

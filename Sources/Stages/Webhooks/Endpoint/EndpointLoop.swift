@@ -55,7 +55,7 @@ final class EndpointLoop: EventHandler {
     var openQueries: [OffsetQueryID: Int] = [:]
     /// The time at which a failed step is tried again.
     var nextAttempt = Instant.now()
-    /// The cursors of the last commit.
+    /// The cursors of the last commit. Empty if all of them must be committed again.
     var committedCursors: [TopicPartition: CommittedCursor] = [:]
     private var nextCommit = Instant.now()
     /// Whether the endpoint has answered 410. It is not called any more.
@@ -116,7 +116,8 @@ final class EndpointLoop: EventHandler {
         if case .reading = phase, !isGone, queue.callCount < queue.callsMax, let attempt = queue.nextAttempt {
             // A due attempt that cannot leave, because the assignment is uncertain, must not keep the thread busy.
             let earliest = Instant.now().advanced(byMilliseconds: Self.busyMilliseconds)
-            next = min(tick, max(attempt, earliest))
+            let nextSend = max(attempt, earliest)
+            next = min(tick, nextSend)
         }
         timer?.schedule(at: max(next, loop.now))
     }

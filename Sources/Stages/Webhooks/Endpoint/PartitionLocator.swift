@@ -10,7 +10,7 @@ struct PartitionLocator {
     private let topicName: (String) -> String
     private var committed: [TopicPartition: CommittedOffset] = [:]
     private var bounds: [TopicPartition: Watermarks] = [:]
-    /// The first records since a time, by time.
+    /// The offsets of the first records since a time, by that time. Nil for a partition without such a record.
     private var firstRecords: [Int64: [TopicPartition: Int64?]] = [:]
 
     init(
@@ -75,7 +75,9 @@ struct PartitionLocator {
         guard let bounds = bounds[partition] else { preconditionFailure("the bounds are known") }
         var cursor = committedCursor(of: partition)
         if let time = neededTime(of: partition) {
+            // Without a record since the time, the partition starts at the end that was asked for before.
             let first = (firstRecords[time]?[partition] ?? nil) ?? bounds.high
+            // A replay goes back, and never skips records that were not read.
             cursor = CommittedCursor(
                 next: min(first, cursor?.next ?? first), replay: 0, openOffsets: cursor?.openOffsets ?? [:])
         } else if case .offset(let topic, let number, let offset) = pendingReplay(of: partition)?.start,
@@ -85,7 +87,7 @@ struct PartitionLocator {
             cursor?.next = next
         }
         let next = max(bounds.low, cursor?.next ?? bounds.high)
-        // Records below the beginning were deleted. Records from `next` on are read in any case.
+        // Records below the lower bound were deleted. Records from `next` on are read in any case.
         let open = (cursor?.openOffsets ?? [:]).filter { $0.key >= bounds.low && $0.key < next }
         return PartitionCursor(firstNew: next, restored: open)
     }

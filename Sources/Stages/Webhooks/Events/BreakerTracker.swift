@@ -9,6 +9,7 @@ struct BreakerTracker: Sendable {
     /// The environments with an open breaker, by the key of the process.
     private var environments: [[UInt8]: Set<String>] = [:]
 
+    /// Reads a record, and returns an event for each environment whose breaker has opened or closed.
     mutating func read(
         _ record: SourceRecord, of app: String, at anchor: WebhookEvent.Anchor, with reader: JSONReader
     ) -> [WebhookEvent] {
@@ -17,7 +18,7 @@ struct BreakerTracker: Sendable {
             let open = facts.openBreakers.filter { $0.app == app }.map(\.environment)
             environments[record.key] = open.isEmpty ? nil : Set(open)
         } else {
-            // A process that has ended, or a record of another kind, whose key no process has.
+            // The process has ended. Or the record is of another kind, whose key is not in the table.
             environments[record.key] = nil
         }
         let after = allOpen

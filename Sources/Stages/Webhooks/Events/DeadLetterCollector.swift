@@ -23,6 +23,9 @@ struct DeadLetterCollector: Sendable {
 
     private var pending: [Bucket: Pending] = [:]
 
+    /// Counts a dead letter. Returns the event of the oldest count if there is no room for another count.
+    ///
+    /// - Parameter isWanted: Whether a count may begin with this record. Every record adds to a count that has begun.
     mutating func read(
         _ record: SourceRecord, of app: String, at anchor: WebhookEvent.Anchor, isWanted: Bool,
         in cursor: inout PartitionCursor
@@ -38,9 +41,10 @@ struct DeadLetterCollector: Sendable {
         guard isWanted else { return [] }
         var events: [WebhookEvent] = []
         if pending.count == Self.countsMax,
-            let oldest = pending.min(by: { $0.value.anchor.offset < $1.value.anchor.offset })?.key
+            let oldest = pending.min(by: { $0.value.anchor.offset < $1.value.anchor.offset })?.key,
+            let event = take(oldest, app: app)
         {
-            events = [take(oldest, app: app)].compactMap { $0 }
+            events.append(event)
         }
         cursor.hold(anchor.offset)
         pending[bucket] = Pending(anchor: anchor, count: 1, newestAt: record.stamp)
@@ -55,6 +59,7 @@ struct DeadLetterCollector: Sendable {
         return ended.compactMap { take($0.key, app: app) }
     }
 
+    /// Ends a count and returns its event.
     private mutating func take(_ bucket: Bucket, app: String) -> WebhookEvent? {
         pending.removeValue(forKey: bucket).map { counted in
             WebhookEvent(

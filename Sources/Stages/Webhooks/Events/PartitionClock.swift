@@ -2,7 +2,7 @@ internal import Lifecycle
 
 /// The time in a partition, as its records tell it: the stamp of the last record that was read, plus the time since then.
 ///
-/// Events wait for their last records by this clock. So a backlog makes no event late before those records are read, and a
+/// Events wait for their last records by this clock. So no event is overdue while its records wait in a backlog, and a
 /// wrong clock of this machine does not matter.
 struct PartitionClock: Sendable {
     private var lastRecord: (stamp: Int64, readAt: Instant)?

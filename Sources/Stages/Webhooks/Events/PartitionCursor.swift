@@ -18,7 +18,7 @@ struct PartitionCursor: Sendable, Equatable {
     private(set) var next: Int64
     /// The number of unfinished events by the offset of their record.
     private var unfinished: [Int64: Int] = [:]
-    /// The failed attempts of unfinished events, the most of each record.
+    /// The failed attempts of unfinished events, by the offset of their record: the highest number of its events.
     private var attempts: [Int64: Int] = [:]
 
     init(firstNew: Int64, restored: [Int64: Int] = [:]) {

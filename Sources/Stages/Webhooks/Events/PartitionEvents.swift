@@ -18,6 +18,7 @@ struct PartitionEvents: Sendable {
     private let app: String
     /// The first part of the app's keys with its slash, so that records of other apps cost no decoding.
     private let keyPrefix: [UInt8]
+    /// The types of events that the endpoint receives.
     private let types: Set<WebhookEventType>
     private(set) var cursor: PartitionCursor
     private var clock = PartitionClock()
@@ -58,7 +59,6 @@ struct PartitionEvents: Sendable {
     /// Reads the next record and returns the events that are complete now. Their offsets are held until `finish`.
     mutating func read(_ record: SourceRecord, with reader: JSONReader, at now: Instant) -> [WebhookEvent] {
         clock.didRead(recordStampedAt: record.stamp, at: now)
-        defer { cursor.didRead(record.offset) }
         let anchor = WebhookEvent.Anchor(source: source, partition: partition, offset: record.offset)
         let isWanted = cursor.isWanted(record.offset)
         var made: [WebhookEvent]
@@ -79,7 +79,8 @@ struct PartitionEvents: Sendable {
             made = letters.read(record, of: app, at: anchor, isWanted: isWanted, in: &cursor)
             collector = .deadLetters(letters)
         }
-        return wanted(made)
+        cursor.didRead(record.offset)
+        return finishUnsubscribed(in: made)
     }
 
     /// Notes the end of a pause of reading.
@@ -89,15 +90,17 @@ struct PartitionEvents: Sendable {
     /// that have ended.
     mutating func collectDue(at now: Instant) -> [WebhookEvent] {
         guard let time = clock.time(at: now) else { return [] }
+        let due: [WebhookEvent]
         switch collector {
-        case .none, .breakers: return []
+        case .none, .breakers: due = []
         case .sends(var sends):
-            defer { collector = .sends(sends) }
-            return wanted(sends.takeOverdue(at: time))
+            due = sends.takeOverdue(at: time)
+            collector = .sends(sends)
         case .deadLetters(var letters):
-            defer { collector = .deadLetters(letters) }
-            return wanted(letters.takeEnded(at: time, app: app))
+            due = letters.takeEnded(at: time, app: app)
+            collector = .deadLetters(letters)
         }
+        return finishUnsubscribed(in: due)
     }
 
     mutating func finish(_ event: WebhookEvent) { cursor.finish(event.anchor.offset) }
@@ -106,13 +109,17 @@ struct PartitionEvents: Sendable {
         cursor.recordAttempts(count, of: event.anchor.offset)
     }
 
-    /// Drops the events whose type the endpoint does not want. They are finished.
-    private mutating func wanted(_ events: [WebhookEvent]) -> [WebhookEvent] {
-        var wanted: [WebhookEvent] = []
+    /// Finishes the events of types that the endpoint does not receive, and returns the other events.
+    private mutating func finishUnsubscribed(in events: [WebhookEvent]) -> [WebhookEvent] {
+        var subscribed: [WebhookEvent] = []
         for event in events {
-            if types.contains(event.type) { wanted.append(event) } else { cursor.finish(event.anchor.offset) }
+            if types.contains(event.type) {
+                subscribed.append(event)
+            } else {
+                cursor.finish(event.anchor.offset)
+            }
         }
-        return wanted
+        return subscribed
     }
 
     private func singleEvent(

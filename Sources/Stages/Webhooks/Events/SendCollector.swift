@@ -95,6 +95,7 @@ struct SendCollector: Sendable {
         return overdue.compactMap { take($0.key) }
     }
 
+    /// Ends the wait of a send, and returns its event. Returns nil if the send does not wait.
     private mutating func take(_ send: String) -> WebhookEvent? {
         pending.removeValue(forKey: send).map { send in
             Self.event(

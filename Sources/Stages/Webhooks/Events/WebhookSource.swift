@@ -30,8 +30,8 @@ enum WebhookSource: Int, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the keys of the records begin with their app. A record of `progress` has the id of its send as its key,
-    /// and one of `members` that of a process.
+    /// Whether the keys of the records begin with their app. The key of a record of `progress` is the id of its send.
+    /// The key of a record of `members` is that of a process.
     var hasAppInKeys: Bool {
         switch self {
         case .events, .reports, .deadLetters: true

@@ -75,6 +75,7 @@ final class EndpointDirector: ThreadLoop {
         state.setReadinessProblems(["stopped"])
     }
 
+    /// Compares the loops with the catalog, and stops and starts loops.
     private func tick() {
         guard let catalog = environment.catalog else {
             return state.setReadinessProblems(["the catalog is not read yet"])
@@ -101,7 +102,7 @@ final class EndpointDirector: ThreadLoop {
         guard url.scheme == .https || settings.allowsHTTP else {
             return report("plain HTTP is not allowed; use https, or set webhooks.allow-http", of: name)
         }
-        // All types of its record may be those of a newer program.
+        // The record may have only types that a newer program knows.
         guard !endpoint.types.isEmpty else {
             return report("this program knows none of its events", of: name)
         }
@@ -131,9 +132,8 @@ final class EndpointDirector: ThreadLoop {
     private func stopLoop(of name: EndpointName) {
         guard let loop = running[name], !loop.isStopping else { return }
         running[name]?.isStopping = true
-        let (report, deadline) = (
-            loop.parts.report, Instant.now().advanced(byMilliseconds: Self.drainMilliseconds)
-        )
+        let report = loop.parts.report
+        let deadline = Instant.now().advanced(byMilliseconds: Self.drainMilliseconds)
         loop.owner.execute { $0.stop(by: deadline) { report.update { $0.hasStopped = true } } }
     }
 

@@ -13,7 +13,7 @@ import TokenSealing
 
 /// A catalog with an app, its activity types and a segment, and the deciders of the gateway. Tests validate bodies of
 /// sends with them, without a gateway and without Kafka.
-struct JudgedSends {
+struct DeciderFixture {
     /// 2026-11-20T20:00:00Z.
     static let now = WallTime(milliseconds: 1_795_204_800_000)
 

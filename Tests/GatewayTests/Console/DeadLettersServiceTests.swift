@@ -8,7 +8,7 @@ import Topics
 @testable import Gateway
 
 /// Dead letters over HTTP: an app sees only its own, and the checks are those of the command line.
-struct LettersServiceTests {
+struct DeadLettersServiceTests {
     /// A token in each dead letter, which no answer may contain.
     private static let secret = "c0ffee5ec12e7"
 

@@ -27,9 +27,9 @@ struct PhoneDiagnosis {
     /// that keeps all pushes from it, then the versions that were pushed.
     func reason(for activity: Installation.Activity) -> DisplayReason {
         var reason = endReason(of: activity) ?? unreachableReason(of: activity) ?? shownReason(of: activity)
-        (reason.installation, reason.activity, reason.group) = (
-            installationID, activity.id, activity.group?.value
-        )
+        reason.installation = installationID
+        reason.activity = activity.id
+        reason.group = activity.group?.value
         return reason
     }
 

@@ -63,7 +63,7 @@ struct FreshnessHistory {
         return change
     }
 
-    /// Forgets the apps that no longer exist. Returns them.
+    /// Forgets all apps except these. Returns the forgotten ones.
     @discardableResult mutating func keep(onlyApps ids: Set<String>) -> [String] {
         let forgotten = apps.keys.filter { !ids.contains($0) }
         for app in forgotten { apps[app] = nil }
@@ -75,12 +75,13 @@ struct FreshnessHistory {
         (apps[app]?.samples ?? []).filter { times.contains($0.at) }
     }
 
+    /// Returns the time since which a group of the app is behind, by group.
     func behindSince(of app: String) -> [String: Int64] { apps[app]?.behindSince ?? [:] }
 }
 
 extension [FreshnessHistory.Sample] {
-    /// Returns the samples joined by the beginning of their period. Two processes that sample the same phones do not change
-    /// the share.
+    /// Returns the sums of the samples, by the beginning of their period. If two processes sample the same phones, both
+    /// numbers of a sum are twice as high, and their share is the same.
     func joined(periodMilliseconds: Int64) -> [Int64: FreshnessHistory.Sample] {
         var periods: [Int64: FreshnessHistory.Sample] = [:]
         for sample in self {

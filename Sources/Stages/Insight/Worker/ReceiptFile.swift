@@ -56,7 +56,7 @@ final class ReceiptFile: LaneFile {
 
     func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> RecordOutcome {
         guard let json = record.value else {
-            // A sender has taken the lane over.
+            // A sender that takes a lane over writes a record with this header and without a value.
             if case .some = record.headers.last(named: TakeoverMarker.header) { return .ignored }
             return .unreadable
         }

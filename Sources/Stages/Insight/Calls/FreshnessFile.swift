@@ -71,7 +71,7 @@ final class FreshnessFile {
             BigEndian.append(since, to: &value)
             behind.putWithChecksum(RowKey.joining(app, group).span, value: value.span)
         }
-        for group in change.over { behind.remove(RowKey.joining(app, group).span) }
+        for group in change.ended { behind.remove(RowKey.joining(app, group).span) }
         behind.sort()
         try file.write { transaction throws(StoreError) in
             try transaction.apply(samples, to: table(.samples))

@@ -18,11 +18,12 @@ struct FreshnessHistory {
         var onNewest: Int
     }
 
-    /// The groups that a sample shows as behind for the first time, and those that are no longer behind.
+    /// The change that a sample makes to the groups that are behind.
     struct BehindChange: Sendable, Hashable {
-        /// The time of the sample, by group.
+        /// The groups that are behind from now on, each with the time of the sample.
         var begun: [String: Int64] = [:]
-        var over: Set<String> = []
+        /// The groups that are no longer behind.
+        var ended: Set<String> = []
     }
 
     private struct AppHistory {
@@ -55,9 +56,9 @@ struct FreshnessHistory {
         history.samples.append(sample)
         if history.samples.count > Self.samplesMax { history.samples.removeFirst() }
         var change = BehindChange()
-        change.over = Set(history.behindSince.keys).subtracting(groupsBehind)
+        change.ended = Set(history.behindSince.keys).subtracting(groupsBehind)
         for group in groupsBehind where history.behindSince[group] == nil { change.begun[group] = sample.at }
-        for group in change.over { history.behindSince[group] = nil }
+        for group in change.ended { history.behindSince[group] = nil }
         history.behindSince.merge(change.begun) { known, _ in known }
         apps[app] = history
         return change

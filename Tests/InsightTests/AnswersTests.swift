@@ -19,8 +19,8 @@ import Topics
 
 /// The answers of the stage to people, compared with the records that were written.
 ///
-/// The first test writes a small story with known figures: two sends to the group `match`, whose member ann has the phone
-/// `phone-1`. The second test writes a random day.
+/// One test writes a small story with known figures: two sends to the group `match`, whose member ann has the phone
+/// `phone-1`. The test with two processes writes a random day.
 @Suite struct AnswersTests {
     /// The time of the second send: 25 hours after the start of the day.
     private static let now = RandomDay.start + 25 * 3_600_000
@@ -213,7 +213,7 @@ import Topics
         try await Self.expectReports(of: bed, in: first)
         #expect(try await Self.listedEventCount(by: first, in: range) == expected)
 
-        // One process alone. On a busy machine it may have all lanes already, or may get them during the following calls.
+        // One process alone. On a busy machine it may have all lanes already, or may get them during these calls.
         await second.stop()
         let countsAlone = try await counts(by: first)
         #expect((countsAlone.missingLanes > 0) == (countsAlone.events < expected))

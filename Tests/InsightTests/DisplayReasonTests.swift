@@ -10,8 +10,8 @@ import Testing
 
 /// One sentence for each cause that keeps a phone from its newest state.
 ///
-/// The phone has one activity, `act-1`, in the group `match-1`, whose newest version is 43. A test changes the phone, or
-/// names the pushes to it, and reads the reason of the diagnosis.
+/// The phone has one activity, `act-1`, in the group `match-1`, whose newest version is 43. A test changes the phone,
+/// or names the pushes to it, and reads the reason of the diagnosis.
 struct DisplayReasonTests {
     /// The time of the phone's report, in milliseconds since 1970.
     private static let day: Int64 = 1_795_000_000_000

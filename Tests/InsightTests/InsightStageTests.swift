@@ -13,8 +13,8 @@ import Topics
 
 @testable import Insight
 
-/// The whole stage: its figures equal an independent count, also after damage and kills. Each test writes a random day to
-/// the topics, runs the stage until everything is in its files, and reads the files.
+/// The whole stage: its figures equal an independent count, also after damage and kills. Each test writes a random day
+/// to the topics, runs the stage until everything is in its files, and reads the files.
 @Suite struct InsightStageTests {
     @Test func `the figures equal an independent count, also after a restart`() async throws {
         let cluster = try TestCluster()

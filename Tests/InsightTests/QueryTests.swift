@@ -11,8 +11,8 @@ import Testing
 
 @testable import Insight
 
-/// Queries to processes and their results: encoding, merging and parameters. A process asks the owners of the lanes with
-/// a `LaneQuery`, and merges their `QueryResult`s.
+/// Queries to processes and their results: encoding, merging and parameters. A process asks the owners of the lanes
+/// with a `LaneQuery`, and merges their `QueryResult`s.
 struct QueryTests {
     @Test func `a query reads back`() {
         var query = LaneQuery(.events, app: "shop")

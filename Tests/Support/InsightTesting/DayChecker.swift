@@ -3,8 +3,8 @@ package import Insight
 internal import Members
 internal import ProcessTesting
 
-/// A check of an insight process. `checkAll` asks all questions about a day and compares each figure of the answers with
-/// the model. A difference is one of the `faults`.
+/// A check of an insight process. `checkAll` asks all questions about a day and compares each figure of the answers
+/// with the model. A difference is one of the `faults`.
 package struct DayChecker {
     /// The limit of people of each app about whom the checker asks. These are the first ones.
     static let peopleCheckedMax = 300

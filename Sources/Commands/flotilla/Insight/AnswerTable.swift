@@ -3,8 +3,8 @@ internal import Telemetry
 
 /// A list in an answer of the insight stage, as a table for people or as lines for programs.
 struct AnswerTable {
-    /// A column: its header, and the path of names from an entry to the value. With the path `report`, `accepted` it is the
-    /// field `accepted` of the object `report`.
+    /// A column: its header, and the path of names from an entry to the value. With the path `report`, `accepted` it is
+    /// the field `accepted` of the object `report`.
     struct Column {
         let header: String
         let path: [StaticString]

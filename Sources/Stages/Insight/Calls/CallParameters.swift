@@ -2,11 +2,11 @@ internal import Identifiers
 internal import Members
 internal import Telemetry
 
-/// The parameters of a call, which is an `InsightQuery` of a gateway. Each function reads one parameter, once and strictly.
-/// A parameter that no function reads is unknown to the call.
+/// The parameters of a call, which is an `InsightQuery` of a gateway. Each function reads one parameter, once and
+/// strictly. A parameter that no function reads is unknown to the call.
 ///
-/// A function that finds a problem notes it and returns a placeholder. `checkAllRead` throws all problems together. Only
-/// the last of `problemsMax` problems is thrown at once.
+/// A function that finds a problem notes it and returns a placeholder. `checkAllRead` throws all problems together. If
+/// their limit is reached before, they are thrown at once.
 struct CallParameters {
     static let dayMilliseconds: Int64 = 86_400_000
     private static let limitDefault: Int64 = 50

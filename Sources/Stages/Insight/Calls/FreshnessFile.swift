@@ -2,8 +2,8 @@ internal import Lifecycle
 internal import Store
 internal import Telemetry
 
-/// The `FreshnessHistory` of a process in an LMDB file, so that a restart does not empty the charts. A file that cannot be
-/// trusted is discarded, and the history then begins again.
+/// The `FreshnessHistory` of a process in an LMDB file, so that a restart does not empty the charts. A file that cannot
+/// be trusted is discarded, and the history then begins again.
 final class FreshnessFile {
     /// The version of the layout. A file with another version is discarded.
     private static let schema = 1
@@ -13,7 +13,7 @@ final class FreshnessFile {
     private static let timeBytes = 8
 
     private enum FileTable: String, CaseIterable {
-        /// `FreshnessHistory.Sample`, by app and minute. The minutes are used again in turn, like those of a ring buffer.
+        /// `FreshnessHistory.Sample`, by app and minute. The minutes are used again in turn, as in a ring buffer.
         case samples
         /// The time since which a group is behind, by app and group.
         case behind

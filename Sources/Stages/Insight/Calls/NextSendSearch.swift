@@ -1,5 +1,5 @@
-/// The search for the first send of a group after a time. Lists begin with the newest send and have a limit, so the first
-/// send after an old one may be far behind the beginning of the list.
+/// The search for the first send of a group after a time. Lists begin with the newest send and have a limit, so the
+/// first send after an old one may be far behind the beginning of the list.
 enum NextSendSearch {
     /// The first range that is searched. A busy group has a send about every second.
     private static let rangeMilliseconds: Int64 = 60_000

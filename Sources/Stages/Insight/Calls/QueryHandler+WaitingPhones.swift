@@ -4,8 +4,8 @@ internal import Payloads
 internal import Sends
 
 extension QueryHandler {
-    /// Sets `waitingForAllow` of the starts of live groups: the number of phones whose start APNs accepted and that report no
-    /// running activity.
+    /// Sets `waitingForAllow` of the starts of live groups: the number of phones whose start APNs accepted and that
+    /// report no running activity.
     ///
     /// - Returns: The results of the queries for them.
     func addWaitingPhones(

@@ -124,8 +124,8 @@ extension PhoneDiagnosis {
 
     // MARK: What it shows
 
-    /// Returns the reason for the version that a running, reachable activity shows. If it is not the newest version, the
-    /// sentence names the outcome of each newer one.
+    /// Returns the reason for the version that a running, reachable activity shows. If it is not the newest version,
+    /// the sentence names the outcome of each newer one.
     func shownReason(of activity: Installation.Activity) -> DisplayReason {
         let accepted = newestAccepted(for: activity)
         guard let newest = newestState(for: activity) else {
@@ -184,8 +184,8 @@ extension PhoneDiagnosis {
                 .nothingSent, "nothing was sent to it: its group had no send within three days")
     }
 
-    /// Returns the newer one of two states: the newest that was sent to the whole group, and the newest that was sent to
-    /// the recipient alone. Without a known group, the sends to the activity's own scope count.
+    /// Returns the newer one of two states: the newest that was sent to the whole group, and the newest that was sent
+    /// to the recipient alone. Without a known group, the sends to the activity's own scope count.
     func newestState(for activity: Installation.Activity) -> ScopeState? {
         let scope: ScopeKey =
             activity.group.map { ScopeKey(app: installation.app, group: $0.value) }

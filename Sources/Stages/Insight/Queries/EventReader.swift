@@ -105,8 +105,8 @@ final class EventReader {
         var cutHour: Int64?
     }
 
-    /// Returns the counts of events by hour, and by the properties that `names` lists. The table `totals` has the counts
-    /// without the groups, so that the hours of an app with many groups are few rows.
+    /// Returns the counts of events by hour, and by the properties that `names` lists. The table `totals` has the
+    /// counts without the groups, so that the hours of an app with many groups are few rows.
     func counts(for query: LaneQuery, budget: QueryBudget) throws -> CountList {
         self.budget = budget
         let needsGroups = query.group != nil || query.names.contains("group")

@@ -64,7 +64,7 @@ struct LaneQuery: JSONRecord, Hashable {
 
     var kind: QueryKind
     var app: String
-    /// The API key that asks: the app and the key's id. Each caller has its share of the reading threads (`LaneReaders`).
+    /// The API key that asks, as the app and the key's id. All keys share the reading threads (`LaneReaders`).
     var caller: String
     /// The ids of sends, groups, recipients or users. For `counts`, the properties to distinguish.
     var names: [String] = []

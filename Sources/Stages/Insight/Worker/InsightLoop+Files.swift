@@ -81,7 +81,7 @@ extension InsightLoop {
             let partition = TopicPartition(layout.name(of: topic.name), lane.partition)
             let retryAt = Instant.now().advanced(byMilliseconds: Self.fullFileMilliseconds)
             let isPausedAlready = fullFiles.updateValue(retryAt, forKey: partition) != nil
-            // No record of a paused topic is written, so this is an error of the deletion of old rows. The lane stays open.
+            // A paused topic writes no record, so the deletion of old rows has failed. The lane stays open.
             if isPausedAlready { return }
             log.error(
                 "a lane's file is full; its topic pauses, and the others go on: shorten insight.keep-receipts or insight.keep-events, or use more lanes in a new installation",

@@ -99,8 +99,8 @@ final class ReceiptFile: LaneFile {
         }
     }
 
-    /// Lends the reused buffers to `body`, empty. They are taken out of the object meanwhile, so that `body` may change the
-    /// object.
+    /// Lends the reused buffers to `body`, empty. They are taken out of the object meanwhile, so that `body` may change
+    /// the object.
     private func withBuffers(_ body: (_ key: inout [UInt8], _ value: inout [UInt8]) -> Void) {
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         swap(&key, &self.key)

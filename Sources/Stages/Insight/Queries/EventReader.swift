@@ -150,6 +150,7 @@ final class EventReader {
         let selection = EventSelection(query: ordered, lane: lane)
         let statement = try database.prepare(selection.statement(columns: Column.names))
         var sums = HourlySums()
+        // The error of `erasedUpTo`, which ends the reading. `readRows` itself throws only errors of SQLite.
         var failure: (any Error)?
         do throws(SQLiteError) {
             try statement.readRows(values: selection.values) { row in

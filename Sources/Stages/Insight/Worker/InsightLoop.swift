@@ -32,7 +32,7 @@ final class InsightLoop: ThreadLoop {
     let metrics: InsightMetrics
     let onStep: (InsightStep) -> Void
     let consumer: Consumer
-    /// The questions for the ends of partitions. The consumer is not used for them, because its requests wait behind
+    /// The queries for the ends of partitions. The consumer is not used for them, because its requests wait behind
     /// its fetches, up to half a second for each broker.
     let endOffsetQueries: ClusterQueries
     let cluster: String

@@ -32,8 +32,8 @@ struct ConsoleStep {
         !command.filter { $0 == "'" }.count.isMultiple(of: 2)
     }
 
-    /// Returns whether the page shows this output. A line that ends with an ellipsis is compared only up to
-    /// there. A line with only an ellipsis stands for any number of lines.
+    /// Returns whether the page shows this output. A line that ends with an ellipsis is compared up to the ellipsis. A
+    /// line with only an ellipsis stands for all further lines.
     func shows(_ actual: String) -> Bool {
         let lines = actual.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         for (index, shown) in output.enumerated() {

@@ -4,6 +4,9 @@ import Testing
 
 /// `flotilla up` under limits of file descriptors. A shell sets them, because they are inherited.
 struct DescriptorLimitTests {
+    /// Starts `flotilla up` on free ports.
+    ///
+    /// - Parameter limits: The commands of the shell that set the limits.
     private func up(limits: String, data: String, _ arguments: String...) throws -> ChildProcess {
         let ports = [
             "--broker-listen", "--admin-listen", "--gateway-listen", "--apns-simulator-control-listen",
@@ -35,7 +38,7 @@ struct DescriptorLimitTests {
         #expect(found.1 == found.2)
         let refused = try up(
             limits: "ulimit -n 256", data: directory.filePath(named: "other"), "--demo")
-        #expect(try await refused.exitStatus() == 78)
+        #expect(try await refused.exitStatus() == ExitCode.configuration)
         let need = try #require(
             refused.errors.firstMatch(of: #/needs (\d+) file descriptors, and its limit is 256/#),
             "\(refused.errors)")
@@ -48,7 +51,8 @@ struct DescriptorLimitTests {
         let insight = directory.path + "/slots/slot-0/insight"
         try FileManager.default.createDirectory(atPath: insight, withIntermediateDirectories: true)
         try Data().write(to: URL(fileURLWithPath: insight + "/receipts-3"))
-        let process = try up(limits: "true", data: directory.path, "--demo")
+        let keepLimits = "true"
+        let process = try up(limits: keepLimits, data: directory.path, "--demo")
         try await process.waitForOutput(containing: "what the phones show:")
         #expect(!process.output.contains("Flotilla is up"), "\(process.output)")
         #expect(process.output.contains("not every part works"), "\(process.output)")

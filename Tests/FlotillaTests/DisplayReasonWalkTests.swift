@@ -21,12 +21,12 @@ struct DisplayReasonWalkTests {
             #require(installation.process.errors.firstMatch(of: #/gateway: serving.*address=(\S+)/#)).1)
     }
 
-    /// A phone, its requests in order, and the expected reason.
+    /// The reports of one phone, and the reason that they cause.
     private struct Case {
         let code: String
-        /// A part of the sentence.
+        /// A part of the reason's sentence.
         let words: String
-        /// The bodies of the reports, without the installation and the environment.
+        /// The bodies of the reports in their order, without the installation and the environment.
         let reports: [String]
     }
 
@@ -89,7 +89,7 @@ struct DisplayReasonWalkTests {
         return "\(code): \(sentence)"
     }
 
-    @Test func `every reason that a phone can report is said of that phone`() async throws {
+    @Test func `each phone gets the reason that its reports cause`() async throws {
         for (number, expected) in Self.cases.enumerated() {
             let id = "walk-\(number)"
             for report in expected.reports {
@@ -98,10 +98,16 @@ struct DisplayReasonWalkTests {
                     body: #"{"environment":"production","installationId":"\#(id)",\#(report)}"#)
                 #expect(status == 202, "\(body)")
             }
-            var last: String?
-            try await eventually("\(expected.code) of \(expected.reports), not \(last ?? "nothing")") {
-                last = try await reason(of: id)
-                return last.map { $0.hasPrefix(expected.code + ":") && $0.contains(expected.words) } ?? false
+            var latest: String?
+            do {
+                try await eventually("\(id) has the reason \(expected.code)") {
+                    latest = try await reason(of: id)
+                    return latest.map { $0.hasPrefix(expected.code + ":") && $0.contains(expected.words) }
+                        ?? false
+                }
+            } catch {
+                Issue.record("the reports \(expected.reports) cause \(latest ?? "no reason")")
+                throw error
             }
         }
     }

@@ -46,7 +46,7 @@ struct DoctorTests {
             withDataDirectory.status == 0 && withDataDirectory.output.contains("good   sealing keys"),
             "\(withDataDirectory)")
 
-        // It also finds them without a word, because the process announces its data directory.
+        // It also finds them without an option, because the process announces its data directory.
         let unaided = try await flotilla("doctor", "--kafka-brokers", installation.broker, "--no-push")
         #expect(unaided.status == 0 && unaided.output.contains("good   sealing keys"), "\(unaided)")
 

@@ -19,11 +19,12 @@ struct IdleResourceTests {
         }
         // Files and clients that are not used any more close within a minute or two.
         var (descriptors, threads) = (Int.max, Int.max)
-        try await eventually("idle, with \(descriptors) descriptors and \(threads) threads", seconds: 180) {
+        // Also printed if the limits are exceeded.
+        defer { print(descriptors, "descriptors and", threads, "threads") }
+        try await eventually("the process needs no more than the limits", seconds: 180) {
             (descriptors, threads) = (try count(of: "fd"), try count(of: "task"))
             return descriptors <= Self.descriptorsMax && threads <= Self.threadsMax
         }
-        print(descriptors, "descriptors and", threads, "threads")
         let page = try Repository.text(of: "deploy/book/processes.md")
         #expect(page.contains("at most \(Self.descriptorsMax) descriptors and \(Self.threadsMax) threads"))
         installation.process.send(signal: SIGTERM)

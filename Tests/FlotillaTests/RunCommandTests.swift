@@ -77,6 +77,7 @@ struct RunCommandTests {
         let port = try #require(address.split(separator: ":").last)
         let (secondBroker, _) = try await startBroker(port: String(port))
         try await eventually("readiness again", seconds: 60) { try await health().status == 0 }
+        // A child process is killed with its object, so the broker must live until here.
         withExtendedLifetime(secondBroker) {}
     }
 }

@@ -19,15 +19,17 @@ import Topics
 
 /// The answers of the stage to people, compared with the records that were written.
 ///
-/// The first test writes a small story with known figures: two sends to the group `match`, whose member ann has the phone
-/// `phone-1`. The second test writes a random day.
+/// One test writes a small story with known figures: two sends to the group `match`, whose member ann has the phone
+/// `phone-1`. The test with two processes writes a random day.
 @Suite struct AnswersTests {
     /// The time of the second send: 25 hours after the start of the day.
     private static let now = RandomDay.start + 25 * 3_600_000
     /// The version of the second send. The first send is 10 s older.
     private static let version: Int64 = 1_795_000_000
 
-    @Test func `the answers about a send, its group and its phone equal the topics`() async throws {
+    @Test func `the answers about a send, its group and its phone equal the topics, until an erasure`()
+        async throws
+    {
         let cluster = try TestCluster()
         let (bed, directory) = try (
             TestBed(brokers: cluster.brokers, lanes: InsightDay.lanes), TemporaryDirectory()
@@ -39,23 +41,27 @@ import Topics
         try FileManager.default.removeItem(atPath: directory.path + "/slot-0/insight")
         try await Self.checkStory(of: bed, in: directory) { stage in
             try Self.erase("ann", in: bed)
-            try await eventually("an erased user has no data in answers before ingest reaches the phone") {
-                let events = try await stage.answer(.events)["items"] as? [[String: Any]]
-                let user = try await stage.answer(.user, id: "ann")
-                return events?.isEmpty == true
-                    && (user["error"] as? [String: Any])?["code"] as? String == "unknown"
-            }
-            let phone = try await stage.answer(.installation, id: "phone-1")
-            #expect(phone["userId"] == nil)
-            let users = try await stage.answer(.users)
-            #expect((users["items"] as? [Any])?.isEmpty == true, "\(users)")
-            let phones = try await stage.answer(.installations, ["user": "ann"])
-            #expect((phones["items"] as? [Any])?.isEmpty == true, "\(phones)")
-            let range = ["from": "\(Self.now)", "to": "\(Self.now + 86_400_000)", "user": "ann"]
-            #expect(try await stage.answer(.eventCounts, range)["totals"] as? [String: Int] == [:])
-            for name in ["startTokens", "activities", "pushes", "events"] {
-                #expect((phone[name] as? [Any])?.isEmpty == true)
-            }
+            try await Self.expectNoAnswerAboutAnn(in: stage)
+        }
+    }
+
+    /// Checks that no answer has data of the erased user, before ingest erases it in the row of the phone.
+    private static func expectNoAnswerAboutAnn(in stage: RunningInsight) async throws {
+        try await eventually("the user is unknown, and no event is left") {
+            let (user, events) = try await (stage.answer(.user, id: "ann"), stage.answer(.events))
+            let isUnknown = (user["error"] as? [String: Any])?.string("code") == "unknown"
+            return isUnknown && events.hasEmptyList("items")
+        }
+        let users = try await stage.answer(.users)
+        #expect(users.hasEmptyList("items"), "\(users)")
+        let phones = try await stage.answer(.installations, ["user": "ann"])
+        #expect(phones.hasEmptyList("items"), "\(phones)")
+        let range = ["from": "\(now)", "to": "\(now + 86_400_000)", "user": "ann"]
+        #expect(try await stage.answer(.eventCounts, range)["totals"] as? [String: Int] == [:])
+        let phone = try await stage.answer(.installation, id: "phone-1")
+        #expect(phone["userId"] == nil)
+        for name in ["startTokens", "activities", "pushes", "events"] {
+            #expect(phone.hasEmptyList(name), "\(name)")
         }
     }
 
@@ -126,7 +132,7 @@ import Topics
     private static func expectNothing(ofApp app: String, in stage: RunningInsight) async throws {
         for kind in [InsightQuery.Kind.users, .installations] {
             let foreign = try await stage.answer(kind, app: app)
-            #expect((foreign["items"] as? [Any])?.isEmpty == true, "\(kind)")
+            #expect(foreign.hasEmptyList("items"), "\(kind)")
         }
         for (kind, id) in [(InsightQuery.Kind.group, "match"), (.user, "ann"), (.installation, "phone-1")] {
             let foreign = try await stage.answer(kind, id: id, app: app)
@@ -207,7 +213,7 @@ import Topics
         try await Self.expectReports(of: bed, in: first)
         #expect(try await Self.listedEventCount(by: first, in: range) == expected)
 
-        // One process alone. On a busy machine it may have all lanes already, or may get them during the following calls.
+        // One process alone. On a busy machine it may have all lanes already, or may get them during these calls.
         await second.stop()
         let countsAlone = try await counts(by: first)
         #expect((countsAlone.missingLanes > 0) == (countsAlone.events < expected))
@@ -408,6 +414,8 @@ import Topics
 extension [String: Any] {
     fileprivate func int(_ name: String) -> Int? { self[name] as? Int }
     fileprivate func string(_ name: String) -> String? { self[name] as? String }
+    /// Whether the field is a list without elements.
+    fileprivate func hasEmptyList(_ name: String) -> Bool { (self[name] as? [Any])?.isEmpty == true }
     /// Returns the objects of a list, or none if the list is missing.
     fileprivate func objects(_ name: String) -> [[String: Any]] { self[name] as? [[String: Any]] ?? [] }
 }

@@ -65,11 +65,15 @@ struct DamagedRowTests {
         #expect(result.lanes.isEmpty && result.audit.isEmpty && result.cuts.isEmpty)
         #expect(lane.openLanes.takeDamage().mapValues(\.damagedTopic) == [0: .audit])
         #expect(lane.openLanes.takeDamage().isEmpty, "the loop takes each damage once")
-        // A query that does not read the row gets its answer.
+    }
+
+    @Test func `a query that does not read the damaged row gets its answer`() throws {
+        let lane = try Self.filledLane(damaged: 0)
         var newest = Self.list
-        newest.from = Int64(damaged + 1)
+        // A list has the newest first, and this one ends long before the oldest row.
         newest.limit = 1
-        if damaged < Self.rowCount - 200 { #expect(lane.reader.answer(newest).audit.count == 1) }
+        #expect(lane.reader.answer(newest).audit.count == 1)
+        #expect(lane.openLanes.takeDamage().isEmpty)
     }
 
     @Test func `a damaged receipt makes its lane missing in the list of failures`() throws {
@@ -82,6 +86,7 @@ struct DamagedRowTests {
         var query = LaneQuery(.failures, app: receipt.app)
         (query.names, query.isOldestFirst) = ([receipt.send], true)
         #expect(lane.reader.answer(query).failures.count == 1)
+        // The row of the receipt gets bytes without a valid checksum.
         var batch = RowBatch()
         var key: [UInt8] = []
         BigEndian.append(Int64(0), to: &key)

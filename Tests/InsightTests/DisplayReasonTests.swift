@@ -10,8 +10,8 @@ import Testing
 
 /// One sentence for each cause that keeps a phone from its newest state.
 ///
-/// The phone has one activity, `act-1`, in the group `match-1`, whose newest version is 43. A test changes the phone, or
-/// names the pushes to it, and reads the reason of the diagnosis.
+/// The phone has one activity, `act-1`, in the group `match-1`, whose newest version is 43. A test changes the phone,
+/// or names the pushes to it, and reads the reason of the diagnosis.
 struct DisplayReasonTests {
     /// The time of the phone's report, in milliseconds since 1970.
     private static let day: Int64 = 1_795_000_000_000
@@ -130,23 +130,37 @@ struct DisplayReasonTests {
         #expect(start.code == .refused && start.sentence.contains("APNs rejected its start token at"))
     }
 
-    @Test func `an action of the person or the app is reported with its time`() {
+    private static let later = ReportTime(event: day + 5, received: day + 5)
+
+    @Test func `an activity that the person dismissed is reported with the time`() {
         var test = self
-        let time = ReportTime(event: Self.day + 5, received: Self.day + 5)
-        test.phone.activities[0].closing = .init(dismissedAt: time)
+        test.phone.activities[0].closing = .init(dismissedAt: Self.later)
         #expect(
             test.diagnosis([]).reason.sentence
                 == "the person dismissed it at \(PhoneDiagnosis.time(Self.day + 5))")
-        test.phone.activities[0].closing = .init(endedAt: time)
+    }
+
+    @Test func `an activity that ended is reported as ended`() {
+        var test = self
+        test.phone.activities[0].closing = .init(endedAt: Self.later)
         #expect(test.diagnosis([]).reason.code == .ended)
-        test.phone.activities[0].closing = nil
-        test.phone.runningActivities = Timestamped(["another"], at: time)
+    }
+
+    @Test func `an activity that is missing in the phone's list does not run`() {
+        var test = self
+        test.phone.runningActivities = Timestamped(["another"], at: Self.later)
         #expect(test.diagnosis([]).reason.code == .notRunning)
-        test.phone.runningActivities = nil
+    }
+
+    @Test func `an activity that the sweep has marked as expired had no reports`() {
+        var test = self
         test.phone.activities[0].isExpired = true
         #expect(test.diagnosis([]).reason.code == .noReports)
-        test.phone.activities[0].isExpired = false
-        test.phone.activitiesEnabled = Timestamped(false, at: time)
+    }
+
+    @Test func `a phone whose person switched Live Activities off cannot be reached`() {
+        var test = self
+        test.phone.activitiesEnabled = Timestamped(false, at: Self.later)
         #expect(test.diagnosis([]).reason.code == .switchedOff)
     }
 
@@ -203,14 +217,18 @@ struct DisplayReasonTests {
         #expect(moved.hasSuffix("and no outcome is known since") && !moved.contains("will be pushed"))
     }
 
-    @Test func `a phone without usable tokens cannot be reached`() {
+    @Test func `an activity with a token of another environment, or without one, cannot be reached`() {
         var test = self
         test.phone.activities[0].token?.environment = .sandbox
         #expect(test.diagnosis([]).reason.code == .otherEnvironment)
         test.phone.activities[0].token = nil
         #expect(test.diagnosis([]).reason.code == .noToken)
+    }
+
+    @Test func `a phone without activities and without a usable start token cannot be reached`() {
+        var test = self
         test.phone.activities = []
-        test.phone.startTokens[0].unregisteredAt = ReportTime(event: Self.day + 9, received: Self.day + 9)
+        test.phone.startTokens[0].unregisteredAt = Self.later
         #expect(test.diagnosis([]).reason.code == .unregistered)
         test.phone.startTokens = []
         #expect(test.diagnosis([]).reason.code == .nothingReported)

@@ -11,8 +11,9 @@ import Topics
 
 @testable import Insight
 
-/// The files of one lane with events that a test adds, opened for queries.
+/// The files of one lane with rows that a test adds, opened for queries.
 final class FilledLane {
+    /// The time of the first event, in milliseconds since 1970.
     static let start: Int64 = 1_795_000_000_000
     private let directory: TemporaryDirectory
     private let files: LaneFiles
@@ -60,8 +61,9 @@ final class FilledLane {
         for (number, receipt) in receipts.enumerated() {
             let lineCount = receipt.parts.reduce(0) { $0 + $1.lines.count }
             let lines = (0..<lineCount).map { line in
-                let one = addressee(number, line)
-                return "\(one.installation)\t\(one.entry)\t\(one.recipient)\n"
+                let addresseeOfLine = addressee(number, line)
+                return
+                    "\(addresseeOfLine.installation)\t\(addresseeOfLine.entry)\t\(addresseeOfLine.recipient)\n"
             }
             let (json, header) = (receipt.encoded(), Array(lines.joined().utf8))
             try files.receiptFile.add(receipt, at: Int64(number), json: json.span, lines: header.span)

@@ -29,7 +29,7 @@ struct ForgettingTests {
             limits: EnvironmentLimits(),
             boot: BootID.current(), reader: JSONReader())
         let lines = Array("phone\tupdate:a\tu:ann\n".utf8)
-        // A receipt has one row in each table, except that of series. It was written `offset` minutes after `begin`.
+        // A receipt has one row in each table except the series. It is written `offset` minutes after `begin`.
         let (begin, minute): (Int64, Int64) = (1_000_000, 60_000)
         let sample = RandomDay(seed: 1).receipt
         for offset in 0..<1500 as Range<Int64> {
@@ -45,7 +45,10 @@ struct ForgettingTests {
         let tables = ReceiptTable.allCases.filter { $0 != .series }
         // Of the series only periods of ten minutes are that old, one for each ten receipts.
         #expect(try deleteAll(before: begin + 600 * minute, in: file) == 600 * tables.count + 60)
-        let youngPeriods = 90 + SeriesResolution.minute.slotCount + 16
+        // One receipt a minute uses every sixth of the 96 slots of ten seconds.
+        let tenSecondPeriods = SeriesResolution.tenSeconds.slotCount / 6
+        let tenMinutePeriods = 90
+        let youngPeriods = tenMinutePeriods + SeriesResolution.minute.slotCount + tenSecondPeriods
         #expect(try file.rowCount(of: .series) == youngPeriods)
         for table in tables {
             let remaining = try file.rowCount(of: table)

@@ -82,9 +82,9 @@ struct IdleTimeTests {
 
     @Test func `a file that skipped a gap continues at the first record`() throws {
         var position = position(at: 100)
-        #expect(position.start(from: 0) == 98)
+        #expect(position.startOffset(from: 0) == 98)
         position.skip(to: 150)
-        #expect(position.start(from: 150) == 150)
+        #expect(position.startOffset(from: 150) == 150)
         #expect(try position.confirmed(path: "file").lastRecord == nil)
         #expect(position.uncommittedProgress.offset == 150)
     }

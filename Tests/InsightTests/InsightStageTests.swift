@@ -13,8 +13,8 @@ import Topics
 
 @testable import Insight
 
-/// The whole stage: its figures equal an independent count, also after damage and kills. Each test writes a random day to
-/// the topics, runs the stage until everything is in its files, and reads the files.
+/// The whole stage: its figures equal an independent count, also after damage and kills. Each test writes a random day
+/// to the topics, runs the stage until everything is in its files, and reads the files.
 @Suite struct InsightStageTests {
     @Test func `the figures equal an independent count, also after a restart`() async throws {
         let cluster = try TestCluster()
@@ -66,18 +66,18 @@ import Topics
         )
         var day = InsightDay(seed: 3)
         try day.write(sheets: 60, events: 500, to: bed)
-        // The kill comes at the first or at the third time that the step is reached.
-        for time in [1, 3] {
+        // Two processes are killed one after the other: when the step is reached for the first and for the third time.
+        for occurrence in [1, 3] {
             let (brokers, prefix) = (bed.settings.brokers, bed.layout.prefix)
             let (path, stepNumber) = (directory.path, step.rawValue)
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [
                     brokers = brokers as [String], prefix = prefix as String, path = path as String,
-                    stepNumber = stepNumber as Int, time = time as Int
+                    stepNumber = stepNumber as Int, occurrence = occurrence as Int
                 ] in
-                let countdown = Countdown(time)
+                let countdown = Countdown(occurrence)
                 let stage = try await RunningInsight(brokers: brokers, prefix: prefix, directory: path) {
-                    if $0.rawValue == stepNumber, countdown.isOver() { kill(getpid(), SIGKILL) }
+                    if $0.rawValue == stepNumber, countdown.countDown() { kill(getpid(), SIGKILL) }
                 }
                 try await eventually("the kill") { stage.failure != nil }
             }

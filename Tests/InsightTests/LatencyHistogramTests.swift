@@ -2,9 +2,9 @@ import Insight
 import JSON
 import Testing
 
-/// The classes and percentiles of latencies.
+/// The buckets and percentiles of latencies.
 struct LatencyHistogramTests {
-    @Test func `a class contains its times, and no percentile is too low`() throws {
+    @Test func `a percentile is never too low, and at most an eighth too high`() throws {
         for time in [
             0, 1, 7, 8, 9, 15, 16, 17, 100, 1023, 1024, 86_400_000, LatencyHistogram.millisecondsMax,
         ] {
@@ -15,7 +15,7 @@ struct LatencyHistogramTests {
         }
     }
 
-    @Test func `differing clocks give no negative time, and a century counts as the longest time`() throws {
+    @Test func `a negative time counts as zero, and a time beyond the limit as the limit`() throws {
         var latencies = LatencyHistogram()
         latencies.add(milliseconds: -5)
         latencies.add(milliseconds: .max)

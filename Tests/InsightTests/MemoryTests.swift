@@ -62,7 +62,7 @@ import Topics
         #expect(peak <= InsightSettings().anonymousBytesMax(lanes: Self.lanes) >> 20, "\(peak) MiB")
     }
 
-    @Test func `the page says the bound`() throws {
+    @Test func `the operator's book names the bound`() throws {
         let page = try Repository.text(of: "deploy/book/insight.md")
         let settings = InsightSettings()
         #expect(page.contains("With 12 lanes that is \(settings.anonymousBytesMax(lanes: 12) >> 20) MiB."))

@@ -101,27 +101,30 @@ struct QueryLimitTests {
         let lane = try FilledLane()
         try lane.fill(events: 60_000, spacing: 40_000) { Self.event($0, groups: 30_000) }
         let readers = try LaneReaders(openLanes: lane.openLanes, laneCount: 1, freshness: lane.freshness)
-        var (slow, all) = (LaneQuery(.events, app: "shop"), LaneQuery(.counts, app: "shop"))
-        (slow.type, slow.to, slow.caller) = ("none", FilledLane.start * 2, "shop/busy")
-        (all.names, all.to, all.caller) = (["code", "type", "group"], FilledLane.start * 2, "shop/busy")
-        let slowAnswers = TracedLock(0)
-        let slowQueries = 60
-        for number in 0..<slowQueries {
-            readers.read(number % 2 == 0 ? slow : all) { _ in slowAnswers.withLock { $0 += 1 } }
+        // The two slow queries read all events, and all counts.
+        var (slowList, slowCounts) = (LaneQuery(.events, app: "shop"), LaneQuery(.counts, app: "shop"))
+        (slowList.type, slowList.to, slowList.caller) = ("none", FilledLane.start * 2, "shop/busy")
+        slowCounts.names = ["code", "type", "group"]
+        (slowCounts.to, slowCounts.caller) = (FilledLane.start * 2, "shop/busy")
+        let busyAnswers = TracedLock(0)
+        let busyQueries = 60
+        for number in 0..<busyQueries {
+            readers.read(number % 2 == 0 ? slowList : slowCounts) { _ in busyAnswers.withLock { $0 += 1 } }
         }
+        // It finds one event.
         var quick = LaneQuery(.events, app: "shop")
         (quick.installation, quick.caller) = ("phone-17", "shop/calm")
-        let (ownAnswers, slowBefore) = (TracedLock(0), TracedLock(0))
-        let ownQueries = 10
-        for _ in 0..<ownQueries {
+        let (calmEvents, busyAnswersBeforeLast) = (TracedLock(0), TracedLock(0))
+        let calmQueries = 10
+        for _ in 0..<calmQueries {
             readers.read(quick) { result in
-                slowBefore.withLock { $0 = slowAnswers.withLock(\.self) }
-                ownAnswers.withLock { $0 += result.events.count }
+                busyAnswersBeforeLast.withLock { $0 = busyAnswers.withLock(\.self) }
+                calmEvents.withLock { $0 += result.events.count }
             }
         }
-        try await eventually("the calm key has its answers") { ownAnswers.withLock(\.self) == ownQueries }
+        try await eventually("the calm key has its answers") { calmEvents.withLock(\.self) == calmQueries }
         // If the busy key had all threads, the last answer would come behind all slow queries.
-        #expect(slowBefore.withLock(\.self) < slowQueries / 2)
+        #expect(busyAnswersBeforeLast.withLock(\.self) < busyQueries / 2)
         await Task.detached { readers.stop() }.value
     }
 }

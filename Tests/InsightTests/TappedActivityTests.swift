@@ -6,8 +6,7 @@ import Testing
 
 @testable import Insight
 
-/// The push that a person saw when the person touched an activity. The phone has the activity `act-1` of the group
-/// `match-1`.
+/// The push that an activity showed when a person tapped it. The phone has the activity `act-1` of the group `match-1`.
 struct TappedActivityTests {
     private var phone = Installation(app: "shop", subject: .installation("phone-1"))
 

@@ -22,7 +22,7 @@ import Topics
             if number % 90 == 89 { #expect(writer.finish()) }
         }
         let topic = bed.layout.name(of: .reports)
-        // Three positions in each of the three partitions.
+        // The offsets 0, 149 and 298 in each of the three partitions, which have 300 records.
         var stamps: [UnreadRecordReader.GroupPosition: Int64] = [:]
         for record in try TopicContent(of: .reports, in: bed).records where record.offset % 149 == 0 {
             let position = UnreadRecordReader.GroupPosition(

@@ -80,7 +80,10 @@ extension DayChecker {
         for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1)] {
             let rank = max(1, Int((Double(sorted.count) * share).rounded(.up)))
             let exact = sorted[rank - 1]
-            let milliseconds = Int64(reported[name] ?? -1)
+            guard let milliseconds = reported[name].map({ Int64($0) }) else {
+                compare("\(send) has \(name)", found: false, to: true)
+                continue
+            }
             let isWithinAnEighth = milliseconds >= exact && milliseconds * 8 <= exact * 9
             compare("\(send) \(name) \(milliseconds) of \(exact)", found: isWithinAnEighth, to: true)
         }

@@ -3,10 +3,10 @@ package import Insight
 internal import Members
 internal import ProcessTesting
 
-/// A check of an insight process. `checkAll` asks all questions about a day and compares each figure of the answers with
-/// the model. A difference is one of the `faults`.
+/// A check of an insight process. `checkAll` asks all questions about a day and compares each figure of the answers
+/// with the model. A difference is one of the `faults`.
 package struct DayChecker {
-    /// The checker asks about this many people of each app at most, the first ones.
+    /// The limit of people of each app about whom the checker asks. These are the first ones.
     static let peopleCheckedMax = 300
     /// The number of faults that are kept.
     private static let faultsMax = 20

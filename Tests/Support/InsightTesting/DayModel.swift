@@ -59,7 +59,7 @@ package struct DayModel {
     var sends: [SendKey: SendCounts] = [:]
     /// The pushes by user.
     var pushes: [AppScopedName: [Push]] = [:]
-    /// The numbers of events.
+    /// The number of events of each kind.
     var counts: [EventCountKey: Int] = [:]
     /// The times of taps in milliseconds since 1970, by group.
     var taps: [AppScopedName: [Int64]] = [:]
@@ -108,7 +108,7 @@ package struct DayModel {
             case .planner: sends[key, default: SendCounts()].isPlanned = true
             case .lanes(let numbers, let tally):
                 for number in numbers { sends[key, default: SendCounts()].lanes[number] = tally }
-            // Only taps are attributed by it.
+            // No figure of a day needs the schedule of a send.
             case .schedule: break
             }
         }

@@ -56,7 +56,7 @@ package struct FleetMatch {
         for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
     ) async throws {
         var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
-        var highestCount = -1
+        var highestCount: Int?
         var dryRunCount = 0
         while true {
             dryRunCount += 1
@@ -65,7 +65,9 @@ package struct FleetMatch {
                 body, named: "dry-\(phones)-\(dryRunCount)-\(body.count)", until: &deadline,
                 meanwhile: meanwhile)
             if progress.targeted >= phones { return }
-            if progress.targeted > highestCount {
+            // The end of the first dry run is progress, too.
+            let hasProgressed = highestCount.map { progress.targeted > $0 } ?? true
+            if hasProgressed {
                 highestCount = progress.targeted
                 deadline.restart()
             }
@@ -104,8 +106,10 @@ package struct FleetMatch {
         forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
     ) async throws {
         var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
-        var highestCount = -1
-        while case let delivered = try await deliveredPushCount(), delivered < pushes {
+        var highestCount = 0
+        while true {
+            let delivered = try await deliveredPushCount()
+            if delivered >= pushes { return }
             if delivered > highestCount {
                 highestCount = delivered
                 deadline.restart()

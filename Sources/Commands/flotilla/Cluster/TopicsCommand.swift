@@ -30,10 +30,19 @@ extension Command {
         let rows = TopicName.allCases.map { topic in
             let name = layout.name(of: topic)
             let topicMismatches = mismatches.filter { $0.topic == name }
-            let state = created.contains(name) ? "created" : altered.contains(name) ? "altered" : "fits"
+            let state: String =
+                if !topicMismatches.isEmpty {
+                    "does not fit"
+                } else if created.contains(name) {
+                    "created"
+                } else if altered.contains(name) {
+                    "altered"
+                } else {
+                    "fits"
+                }
             return TopicOutput(
-                topic: name, partitions: layout.partitionCount(of: topic),
-                state: topicMismatches.isEmpty ? state : "does not fit", mismatches: topicMismatches)
+                topic: name, partitions: layout.partitionCount(of: topic), state: state,
+                mismatches: topicMismatches)
         }
         if invocation.isJSON {
             for row in rows { print(row.json) }

@@ -11,6 +11,7 @@ enum LockScreenMonitor {
     static func start(on simulator: SimulatorService) -> Task<Void, Never> {
         Task {
             var printedLines = linesByGroup(of: simulator)
+            // A cancelled task's sleep throws.
             while (try? await Task.sleep(for: .milliseconds(pollMilliseconds))) != nil {
                 let currentLines = linesByGroup(of: simulator)
                 for (group, line) in currentLines.sorted(by: { $0.key < $1.key })
@@ -26,8 +27,10 @@ enum LockScreenMonitor {
         }
     }
 
-    /// Returns hour, minute and second in UTC.
-    private static func timeOfDay() -> Substring { WallTime.now().rfc3339.dropFirst(11).prefix(8) }
+    /// Returns hour, minute and second in UTC: `20:00:00` of `2026-11-20T20:00:00.000Z`.
+    private static func timeOfDay() -> Substring {
+        WallTime.now().rfc3339.dropFirst("2026-11-20T".count).prefix("20:00:00".count)
+    }
 
     private static func linesByGroup(of simulator: SimulatorService) -> [String: String] {
         Dictionary(

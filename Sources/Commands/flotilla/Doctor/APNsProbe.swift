@@ -6,9 +6,8 @@ internal import Sender
 internal import Settings
 internal import Telemetry
 
-/// A check of the connection to APNs and of each app's provider key: one push per app and environment to a
-/// token that no phone has. If APNs accepts the key, it answers BadDeviceToken. Any other answer names the
-/// fault.
+/// A check of the connection to APNs and of each app's provider key: one push per app and environment to a token that
+/// no phone has. If APNs accepts the key, its answer is about the token. Any other answer names the fault.
 struct APNsProbe {
     private static let timeoutMilliseconds = 8_000
     private static let tokenOfNoPhone = [UInt8](repeating: 0, count: 32)

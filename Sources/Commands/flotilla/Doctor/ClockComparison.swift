@@ -8,8 +8,8 @@ struct ClockComparison {
     /// The time after the record was acknowledged, by the local clock.
     let acknowledgedAt: Int64
 
-    /// The milliseconds by which the local clock is at least ahead, negative if it is behind. Zero if the
-    /// stamp lies between the two local times.
+    /// The least time in milliseconds by which the local clock is ahead, or behind if negative. It is zero if the stamp
+    /// lies between the two local times, and nil without a stamp.
     private var millisecondsAhead: Int64? {
         guard let stampedAt else { return nil }
         if stampedAt < sentAt { return sentAt - stampedAt }

@@ -3,7 +3,8 @@ internal import Telemetry
 
 /// A list in an answer of the insight stage, as a table for people or as lines for programs.
 struct AnswerTable {
-    /// A column: its header, and the names under which an entry has the value, one in the other.
+    /// A column: its header, and the path of names from an entry to the value. With the path `report`, `accepted` it is
+    /// the field `accepted` of the object `report`.
     struct Column {
         let header: String
         let path: [StaticString]
@@ -17,7 +18,7 @@ struct AnswerTable {
     private static let entriesMax = 10_000
 
     let columns: [Column]
-    /// The names of the list in answers.
+    /// The names that the list may have in an answer. The first that is present counts.
     let lists: [StaticString]
 
     /// Returns the text for people, or one line for each entry for programs.

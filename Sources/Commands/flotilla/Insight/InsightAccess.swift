@@ -10,7 +10,7 @@ internal import Topics
 
 /// The insight stage as a command asks it: through its processes, which it finds in `members`, without an API key.
 struct InsightAccess {
-    /// The time until a running process is found and has answered.
+    /// The limit of the time in which a running process is found and answers.
     private static let waitMilliseconds = 10_000
     private static let pollMilliseconds = 100
     private static let okStatus = 200
@@ -44,12 +44,13 @@ struct InsightAccess {
 
     private static func ask(_ query: InsightQuery, relay: InsightRelay) async -> HTTPClientResponse? {
         await withCheckedContinuation { done in
-            if relay.ask(query, then: { done.resume(returning: $0) }) != .asked {
-                done.resume(returning: nil)
-            }
+            let admission = relay.ask(query) { done.resume(returning: $0) }
+            // The relay calls back only about a query that it has asked.
+            if admission != .asked { done.resume(returning: nil) }
         }
     }
 
+    /// Returns the body of a good answer, or throws the reason in the body of another one.
     private static func body(_ body: [UInt8], ifStatusIsGood status: Int) throws -> [UInt8] {
         if status == okStatus { return body }
         let message = try? JSONReader().read(body) { root in
@@ -58,7 +59,11 @@ struct InsightAccess {
             return (field.map { "\($0) " } ?? "") + error["message"].string()
         }
         let exitStatus: ExitStatus =
-            status == unknownStatus ? .noInput : refusedStatuses.contains(status) ? .usage : .unavailable
+            switch status {
+            case unknownStatus: .noInput
+            case refusedStatuses: .usage
+            default: .unavailable
+            }
         throw CommandError(status: exitStatus, message ?? "the insight stage answered with status \(status)")
     }
 }

@@ -134,15 +134,15 @@ struct InsightList: Sendable {
     func run(_ invocation: Invocation) async throws {
         let app = try invocation.requireApp()
         let access = InsightAccess(settings: invocation.settings)
-        switch (invocation.positionals.first ?? "list", invocation.positionals.count) {
-        case ("list", 0...1):
+        switch (invocation.positionals.first ?? "list", invocation.positionals.count, show) {
+        case ("list", 0...1, _):
             let answer = try await access.answer(
                 InsightQuery(list, app: app, parameters: parameters(of: invocation)))
             print(try table.text(of: answer, isJSON: invocation.isJSON))
-        case ("show", 2) where show != nil:
+        case ("show", 2, let show?):
             let id = invocation.positionals[1]
             if show == .report { try await Self.checkThatSendExists(id, of: app, access: access) }
-            let answer = try await access.answer(InsightQuery(show ?? list, app: app, id: id))
+            let answer = try await access.answer(InsightQuery(show, app: app, id: id))
             print(String(decoding: answer, as: UTF8.self))
         default: throw CommandError(status: .usage, "use \(usage)")
         }

@@ -10,6 +10,7 @@ final class UnusedFilesService: Service {
         closeTask.set(
             Task {
                 let pause = Duration.milliseconds(UnusedFiles.intervalMilliseconds)
+                // A cancelled task's sleep throws.
                 while (try? await Task.sleep(for: pause)) != nil { UnusedFiles.shared.closeUnused() }
             })
     }

@@ -33,7 +33,7 @@ struct GroupOutput {
         }.joined(separator: "\n")
     }
 
-    /// The version of a start or an end has its time. A generation is the version of its start.
+    /// The state and its time, which is part of the version of a start or an END. A generation is such a version.
     private var stateText: String {
         if row.endVersion > 0, row.endVersion >= row.generation {
             return "ended \(timeText(milliseconds: SendSequence.milliseconds(of: row.endVersion)))"

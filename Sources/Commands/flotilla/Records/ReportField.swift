@@ -83,10 +83,12 @@ struct ReportField: Sendable {
             json.beginArray()
             for element in text.split(separator: ",") { json.value(String(element)) }
             json.endArray()
-        case .boolean where ["true", "false"].contains(text): json.value(text == "true")
-        case .number where Int64(text) != nil: json.value(Int64(text) ?? 0)
-        // A text that is not a number stays a text, and the gateway's rules refuse it with the field's name.
-        default: json.value(text)
+        case .text: json.value(text)
+        // A wrong value stays a text, and the gateway's rules refuse it with the field's name.
+        case .boolean:
+            if ["true", "false"].contains(text) { json.value(text == "true") } else { json.value(text) }
+        case .number:
+            if let number = Int64(text) { json.value(number) } else { json.value(text) }
         }
     }
 }

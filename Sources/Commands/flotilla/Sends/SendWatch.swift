@@ -34,12 +34,12 @@ struct SendWatch {
     /// Returns the send, or nil if the app has no such send.
     func findSend() async throws -> FoundSend? {
         guard let id = SendID(id, lanes: layout.lanes) else { return nil }
-        let lookupResult = await withCheckedContinuation { done in
-            // A lookup that has too much to do refuses the call and does not call back.
-            if !lookup.find(id, of: app, from: id.searchStart, for: app, then: { done.resume(returning: $0) })
-            {
-                done.resume(returning: .unavailable)
+        let lookupResult: SendLookup.LookupResult = await withCheckedContinuation { done in
+            let isAccepted = lookup.find(id, of: app, from: id.searchStart, for: app) {
+                done.resume(returning: $0)
             }
+            // A lookup that has too much to do refuses the call and does not call back.
+            if !isAccepted { done.resume(returning: .unavailable) }
         }
         switch lookupResult {
         case .send(let send): return send

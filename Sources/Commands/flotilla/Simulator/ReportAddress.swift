@@ -1,8 +1,8 @@
 internal import Settings
 internal import Topics
 
-/// The address that simulated phones report to: an HTTP server or a Kafka topic. `init` and `settingText`
-/// have its three forms in the setting.
+/// The address that simulated phones report to: an HTTP server or a Kafka topic. `typeDescription` has the three forms
+/// of its setting.
 enum ReportAddress: SettingValue, Hashable {
     case server(HostPort, path: String)
     case topic(String)

@@ -121,7 +121,7 @@ final class TopicReportSink: ReportSink {
             }
             sentCount += 1
         }
-        // First, because a new connection puts the reports in flight back.
+        // Before `reconnect`, which puts the reports in flight in front of the waiting ones.
         pending.removeFirst(sentCount)
         if let failure { reconnect(reason: failure) }
         return sentCount

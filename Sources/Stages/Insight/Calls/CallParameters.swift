@@ -2,16 +2,18 @@ internal import Identifiers
 internal import Members
 internal import Telemetry
 
-/// The parameters of a call, which is an `InsightQuery` of a gateway. Each parameter is read once and strictly.
-/// A parameter that is not read is unknown to the call. After a problem a reader returns a placeholder, and
-/// `checkAllRead` throws all problems together. A reader throws only if there are `problemsMax` of them.
+/// The parameters of a call, which is an `InsightQuery` of a gateway. Each function reads one parameter, once and
+/// strictly. A parameter that no function reads is unknown to the call.
+///
+/// A function that finds a problem notes it and returns a placeholder. `checkAllRead` throws all problems together. If
+/// their limit is reached before, they are thrown at once.
 struct CallParameters {
     static let dayMilliseconds: Int64 = 86_400_000
     private static let limitDefault: Int64 = 50
     /// Later than any time.
     private static let timeMax: Int64 = 1 << 52
 
-    /// The problems in one answer. The last of them ends the reading.
+    /// The limit of problems in one answer.
     private static let problemsMax = 20
 
     private var unread: [String: String] = [:]
@@ -24,7 +26,7 @@ struct CallParameters {
         }
     }
 
-    /// Adds a problem.
+    /// Notes a problem. Throws all problems if their limit is reached.
     mutating func report(_ problem: ParameterProblem) throws(CallProblem) {
         problems.append(problem)
         if problems.count >= Self.problemsMax { throw .parameters(problems) }

@@ -3,8 +3,7 @@ internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-/// Returns the lag of all consumer groups of the cluster. A separate thread asks the brokers, at most once a
-/// second.
+/// The lag of all consumer groups of the cluster. A separate thread asks the brokers, at most once a second.
 final class ConsumerLagMonitor: Sendable {
     /// The lag of one stage in one topic.
     struct TopicLag: Sendable {
@@ -20,8 +19,8 @@ final class ConsumerLagMonitor: Sendable {
 
     /// - Parameters:
     ///   - prefix: The prefix of this installation's topics and groups.
-    ///   - isInUse: Whether a group, without the prefix, still has a reader. The cluster keeps the positions of a deleted
-    ///     webhook for days, and its lag would grow.
+    ///   - isInUse: Whether the group with this name, without the prefix, still has a reader. The cluster keeps the
+    ///     offsets of a deleted webhook for days, and its lag would grow.
     init(
         settings: KafkaSettings, prefix: String, isInUse: @escaping @Sendable (String) -> Bool, log: Log
     ) throws {
@@ -51,7 +50,7 @@ private final class ConsumerLagReader {
     private let prefix: String
     private let isInUse: (String) -> Bool
     private let log: Log
-    // The clients. Nil before the first read and after a failure.
+    // The two clients. They are nil before the first read and after a failure.
     private var admin: AdminClient?
     private var unreadReader: UnreadRecordReader?
     private var cached: (lags: [TopicLag], at: Instant)?
@@ -90,9 +89,9 @@ private final class ConsumerLagReader {
             $0.hasPrefix(prefix) && isInUse(String($0.dropFirst(prefix.count)))
         }
         let groups = try names.sorted().map { group in
-            (group, try admin.lagOfConsumedPartitions(by: group, among: partitions))
+            (group: group, lags: try admin.lagOfConsumedPartitions(by: group, among: partitions))
         }
-        let unread = try unreadReader.readOldest(of: groups.flatMap { $0.1 })
+        let unread = try unreadReader.readOldest(of: groups.flatMap(\.lags))
         return groups.flatMap { group, groupLags -> [TopicLag] in
             let lagsByTopic = Dictionary(grouping: groupLags) { $0.committed.partition.topic }
             return lagsByTopic.sorted { $0.key < $1.key }.map { topic, lags in

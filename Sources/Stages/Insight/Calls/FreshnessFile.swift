@@ -2,16 +2,18 @@ internal import Lifecycle
 internal import Store
 internal import Telemetry
 
-/// The `FreshnessHistory` of a process in an LMDB file, so that a restart does not empty the charts. A file that cannot be
-/// trusted is discarded, and the history then begins again.
+/// The `FreshnessHistory` of a process in an LMDB file, so that a restart does not empty the charts. A file that cannot
+/// be trusted is discarded, and the history then begins again.
 final class FreshnessFile {
     /// The version of the layout. A file with another version is discarded.
     private static let schema = 1
     /// The limit of the file. It holds all samples of `FreshnessHistory.appsMax` apps several times.
     private static let limits = EnvironmentLimits(mapBytesAtStart: 16 << 20, mapBytesMax: 64 << 20)
+    /// The size of a time in the table `behind`.
+    private static let timeBytes = 8
 
     private enum FileTable: String, CaseIterable {
-        /// `FreshnessHistory.Sample`, by app and minute. The minutes are used again in turn, like those of a ring buffer.
+        /// `FreshnessHistory.Sample`, by app and minute. The minutes are used again in turn, as in a ring buffer.
         case samples
         /// The time since which a group is behind, by app and group.
         case behind
@@ -37,14 +39,18 @@ final class FreshnessFile {
         var behindSince: [String: [String: Int64]] = [:]
         try file.read { view throws(StoreError) in
             try view.scan(table(.samples)) { key, stored in
-                if let (name, value) = Self.row(key: key, stored: stored, valueBytes: 24) {
-                    samples[name[0], default: []].append(FreshnessHistory.Sample(value.span))
+                let valueBytes = FreshnessHistory.Sample.encodedBytes
+                if let (names, value) = Self.row(key: key, stored: stored, valueBytes: valueBytes) {
+                    samples[names[0], default: []].append(FreshnessHistory.Sample(value.span))
                 }
                 return .next
             }
             try view.scan(table(.behind)) { key, stored in
-                if let (name, value) = Self.row(key: key, stored: stored, valueBytes: 8), name.count > 1 {
-                    behindSince[name[0], default: [:]][name[1]] = Int64(
+                if let (names, value) = Self.row(key: key, stored: stored, valueBytes: Self.timeBytes),
+                    names.count > 1
+                {
+                    let (app, group) = (names[0], names[1])
+                    behindSince[app, default: [:]][group] = Int64(
                         clamping: BigEndian.number(in: value.span, at: 0))
                 }
                 return .next
@@ -65,7 +71,7 @@ final class FreshnessFile {
             BigEndian.append(since, to: &value)
             behind.putWithChecksum(RowKey.joining(app, group).span, value: value.span)
         }
-        for group in change.over { behind.remove(RowKey.joining(app, group).span) }
+        for group in change.ended { behind.remove(RowKey.joining(app, group).span) }
         behind.sort()
         try file.write { transaction throws(StoreError) in
             try transaction.apply(samples, to: table(.samples))
@@ -75,23 +81,25 @@ final class FreshnessFile {
 
     /// Deletes the rows of an app.
     func remove(app: String) throws(StoreError) {
-        for one in FileTable.allCases {
+        for fileTable in FileTable.allCases {
             var rows = RowBatch()
             try file.read { view throws(StoreError) in
-                try view.scan(table(one), range: KeyRange(prefix: RowKey.joining(app))) { key, _ in
+                try view.scan(table(fileTable), range: KeyRange(prefix: RowKey.joining(app))) { key, _ in
                     rows.remove(key)
                     return .next
                 }
             }
-            try file.write { transaction throws(StoreError) in try transaction.apply(rows, to: table(one)) }
+            try file.write { transaction throws(StoreError) in
+                try transaction.apply(rows, to: table(fileTable))
+            }
         }
     }
 
     func close() throws(StoreError) { try file.close() }
 
-    private func table(_ one: FileTable) -> Table { file.table(named: one.rawValue) }
+    private func table(_ fileTable: FileTable) -> Table { file.table(named: fileTable.rawValue) }
 
-    /// The app, and the minute of the ring in four bytes.
+    /// Returns the key of a sample's row: the app, and the minute within the ring in four bytes.
     private static func key(of sample: FreshnessHistory.Sample, app: String) -> [UInt8] {
         var key = RowKey.joining(app)
         BigEndian.append(
@@ -99,10 +107,10 @@ final class FreshnessFile {
         return key
     }
 
-    /// Returns the names in a key and the value, or nil if the row is damaged.
+    /// Returns the parts of a key that zero bytes end, and the value. Returns nil if the row is damaged.
     private static func row(
         key: Span<UInt8>, stored: Span<UInt8>, valueBytes: Int
-    ) -> (name: [String], value: [UInt8])? {
+    ) -> (names: [String], value: [UInt8])? {
         guard RowChecksum.isValid(key: key, stored: stored),
             stored.count == RowChecksum.byteCount + valueBytes
         else { return nil }
@@ -115,6 +123,8 @@ final class FreshnessFile {
 }
 
 extension FreshnessHistory.Sample {
+    fileprivate static let encodedBytes = 3 * 8
+
     /// The three numbers, eight bytes each.
     fileprivate var encoded: [UInt8] {
         var bytes: [UInt8] = []

@@ -18,11 +18,12 @@ struct FreshnessHistory {
         var onNewest: Int
     }
 
-    /// The groups that a sample shows as behind for the first time, and those that are no longer behind.
+    /// The change that a sample makes to the groups that are behind.
     struct BehindChange: Sendable, Hashable {
-        /// The time of the sample, by group.
+        /// The groups that are behind from now on, each with the time of the sample.
         var begun: [String: Int64] = [:]
-        var over: Set<String> = []
+        /// The groups that are no longer behind.
+        var ended: Set<String> = []
     }
 
     private struct AppHistory {
@@ -55,15 +56,15 @@ struct FreshnessHistory {
         history.samples.append(sample)
         if history.samples.count > Self.samplesMax { history.samples.removeFirst() }
         var change = BehindChange()
-        change.over = Set(history.behindSince.keys).subtracting(groupsBehind)
+        change.ended = Set(history.behindSince.keys).subtracting(groupsBehind)
         for group in groupsBehind where history.behindSince[group] == nil { change.begun[group] = sample.at }
-        for group in change.over { history.behindSince[group] = nil }
+        for group in change.ended { history.behindSince[group] = nil }
         history.behindSince.merge(change.begun) { known, _ in known }
         apps[app] = history
         return change
     }
 
-    /// Forgets the apps that no longer exist. Returns them.
+    /// Forgets all apps except these. Returns the forgotten ones.
     @discardableResult mutating func keep(onlyApps ids: Set<String>) -> [String] {
         let forgotten = apps.keys.filter { !ids.contains($0) }
         for app in forgotten { apps[app] = nil }
@@ -75,12 +76,13 @@ struct FreshnessHistory {
         (apps[app]?.samples ?? []).filter { times.contains($0.at) }
     }
 
+    /// Returns the time since which a group of the app is behind, by group.
     func behindSince(of app: String) -> [String: Int64] { apps[app]?.behindSince ?? [:] }
 }
 
 extension [FreshnessHistory.Sample] {
-    /// Returns the samples joined by the beginning of their period. Two processes that sample the same phones do not change
-    /// the share.
+    /// Returns the sums of the samples, by the beginning of their period. If two processes sample the same phones, both
+    /// numbers of a sum are twice as high, and their share is the same.
     func joined(periodMilliseconds: Int64) -> [Int64: FreshnessHistory.Sample] {
         var periods: [Int64: FreshnessHistory.Sample] = [:]
         for sample in self {

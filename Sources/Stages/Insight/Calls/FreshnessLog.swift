@@ -17,9 +17,9 @@ final class FreshnessLog: Sendable {
     init(log: Log = .silent) { self.log = log }
 
     /// Continues the history of a file. If the file cannot be opened, the history is kept in memory only.
-    func open(_ open: () throws(StoreError) -> FreshnessFile) {
+    func open(_ openFile: () throws(StoreError) -> FreshnessFile) {
         write { state throws(StoreError) in
-            let file = try open()
+            let file = try openFile()
             state.history = try file.history()
             state.file = file
         }

@@ -1,5 +1,5 @@
-/// The search for the first send of a group after a time. Lists begin with the newest send and have a limit, so the first
-/// send after an old one may be far behind the beginning of the list.
+/// The search for the first send of a group after a time. Lists begin with the newest send and have a limit, so the
+/// first send after an old one may be far behind the beginning of the list.
 enum NextSendSearch {
     /// The first range that is searched. A busy group has a send about every second.
     private static let rangeMilliseconds: Int64 = 60_000
@@ -20,16 +20,18 @@ enum NextSendSearch {
         var (lower, first) = (start + 1, known)
         var width = rangeMilliseconds
         while lower < first {
-            let end = min(first, lower + width)
-            let times = try await list(lower..<end)
-            guard let earliest = times.min(), lower..<end ~= earliest else {
-                lower = end
+            let range = lower..<min(first, lower + width)
+            let times = try await list(range)
+            if let earliest = times.min(), range.contains(earliest) {
+                first = earliest
+                if times.count < limit { break }
+                // The list may lack earlier sends. Half of the range before its earliest send is searched next.
+                width = max(1, (first - lower) / 2)
+            } else {
+                lower = range.upperBound
+                // No range needs to be wider than `known`, and the width must not overflow.
                 width = min(width * growth, known)
-                continue
             }
-            first = earliest
-            if times.count < limit { break }
-            width = max(1, (first - lower) / 2)
         }
         return first
     }

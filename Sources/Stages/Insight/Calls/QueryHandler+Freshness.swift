@@ -5,7 +5,7 @@ extension QueryHandler {
     private static let freshnessIntervalMilliseconds = 60_000
     /// The time from the start of the process to the first sample, in which lanes open.
     private static let firstSampleMilliseconds = 5_000
-    /// The live groups of one sample: those with the newest sends.
+    /// The limit of live groups in one sample, those with the newest sends.
     private static let sampledGroupsMax = 100
     /// A group is behind if a smaller share of its phones has the newest state.
     private static let behindShare = 0.95
@@ -14,6 +14,7 @@ extension QueryHandler {
     func sampleFreshness(of appIDs: @escaping @Sendable () -> [String]) -> Task<Void, Never> {
         Task {
             var pause = Self.firstSampleMilliseconds
+            // A cancelled task's sleep throws.
             while (try? await Task.sleep(for: .milliseconds(pause))) != nil {
                 pause = Self.freshnessIntervalMilliseconds
                 let apps = appIDs().prefix(FreshnessHistory.appsMax)

@@ -54,10 +54,11 @@ extension QueryHandler {
         }
     }
 
-    /// Returns groups with the number of running activities and the results of their newest sends.
+    /// Returns groups with the number of running activities and the results of their newest sends. Also returns the
+    /// results of the queries for them.
     func reports(
         of scopes: [QueryResult.GroupScope], app: String
-    ) async throws(CallProblem) -> (reports: [GroupReport], all: [QueryResult]) {
+    ) async throws(CallProblem) -> (reports: [GroupReport], results: [QueryResult]) {
         if scopes.isEmpty { return ([], []) }
         var running = LaneQuery(.running, app: app)
         running.names = Array(Set(scopes.compactMap(\.key.group)))

@@ -9,7 +9,7 @@ internal import Schedules
 internal import Sends
 
 extension QueryHandler {
-    /// The limits of pushes and of events in an answer.
+    /// The limit of pushes in an answer, and of events.
     private static let newestMax = 50
     /// The limit of pushes that are read for the diagnosis.
     private static let pushesMax = 200

@@ -116,9 +116,11 @@ extension QueryHandler {
             found.next = page.next
             for line in page.lines where filter.matches(line.summary) {
                 found.lines.append(line)
-                if found.lines.count < limit { continue }
-                found.next = line.position == page.lines.last?.position ? page.next : line.position
-                return found
+                if found.lines.count == limit {
+                    let isLastOfPage = line.position == page.lines.last?.position
+                    found.next = isLastOfPage ? page.next : line.position
+                    return found
+                }
             }
             guard let next = page.next else { break }
             query.after = next
@@ -197,7 +199,7 @@ extension QueryHandler {
 
     /// Counts the taps between neighboring times.
     ///
-    /// - Parameter isFalling: Whether `times`, and so the counts, start with the newest.
+    /// - Parameter isFalling: Whether `times` start with the newest. The counts have the same order.
     private func taps(
         of group: String, app: String, times: [Int64], isFalling: Bool = false
     ) async -> QueryResult {
@@ -212,7 +214,8 @@ extension QueryHandler {
     /// Keeps each send once, at its first acceptance. A repeated request lists a send more than once.
     private static func removingDuplicates(from sends: [ListEntry<String>]) -> [ListEntry<String>] {
         var first: [String: ListEntry<String>] = [:]
-        for send in sends where first[send.value].map({ send.position.at < $0.position.at }) ?? true {
+        for send in sends {
+            if let known = first[send.value], known.position.at <= send.position.at { continue }
             first[send.value] = send
         }
         return Array(first.values)

@@ -8,8 +8,8 @@ internal import Payloads
 internal import Sends
 
 extension QueryHandler {
-    /// Answers with the send, and the schedule behind it, of the newest push that the phone can have shown in an
-    /// activity. The parameter `activity` names the activity, and `group` its group, if the phone knows the group.
+    /// Answers with the send, and the schedule behind it, of the newest push that an activity may show. The parameter
+    /// `activity` names the activity, and `group` its group, if the phone knows the group.
     func tapOrigin(
         for call: InsightQuery, parameters: inout CallParameters
     ) async throws(CallProblem) -> HTTPResponse {
@@ -40,7 +40,7 @@ extension QueryHandler {
     }
 }
 
-/// An activity that a person has touched, with the facts that find the pushes to it.
+/// An activity that a person has tapped, with the facts that find the pushes to it.
 struct TappedActivity {
     private let id: String
     private let group: String?
@@ -64,7 +64,7 @@ struct TappedActivity {
         }.max { ($0.version, $0.at) < ($1.version, $1.at) }
     }
 
-    /// Whether the push went to the activity, or can have started it. A start names no activity. It has started an
+    /// Whether the push went to the activity, or may have started it. A start names no activity. It has started an
     /// activity of its group or, if the phone has not reported the group, of its type.
     private func concerns(_ push: TimelinePush) -> Bool {
         guard push.event == .start else {

@@ -4,7 +4,8 @@ internal import Payloads
 internal import Sends
 
 extension QueryHandler {
-    /// Adds the number of phones that have accepted a start and report no activity, to the starts of live groups.
+    /// Sets `waitingForAllow` of the starts of live groups: the number of phones whose start APNs accepted and that
+    /// report no running activity.
     ///
     /// - Returns: The results of the queries for them.
     func addWaitingPhones(

@@ -5,7 +5,7 @@ internal import Sends
 
 /// The conditions of a list of sends beside its group and its time. A send must match all of them.
 struct SendFilter {
-    /// A word for what has become of a send.
+    /// The result of a send.
     enum Result: String, CaseIterable {
         /// A push was rejected, expired, or has no known result.
         case failed
@@ -23,7 +23,7 @@ struct SendFilter {
     private var author: String?
     private var requestID: String?
     private var result: Result?
-    /// A part of the group, the send's id, the content, the audience or the author, in any case of letters.
+    /// A part of the group, the send's id, the content, the audience or the author. The case of letters does not count.
     private var text: String?
 
     init(reading parameters: inout CallParameters) throws(CallProblem) {

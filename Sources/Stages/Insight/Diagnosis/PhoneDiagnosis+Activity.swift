@@ -5,7 +5,7 @@ internal import Payloads
 internal import Sends
 
 extension PhoneDiagnosis {
-    /// The time after the acceptance of a send after which its push counts as missing if it has no receipt.
+    /// A push without a receipt counts as missing when this time has passed since the acceptance of its send.
     static let missingAfterMilliseconds: Int64 = 120_000
     /// The limit of versions in one sentence. The newest ones are named.
     private static let versionsMax = 3
@@ -24,9 +24,7 @@ extension PhoneDiagnosis {
     private func pushes(about activity: Installation.Activity) -> [TimelinePush] {
         let pushesToActivity = pushes(to: .update(activity: activity.id))
         guard let group = activity.group?.value else { return pushesToActivity }
-        let starts = pushes.filter {
-            $0.event == .start && $0.group.map { $0.isExactlyEqual(to: group) } == true
-        }
+        let starts = pushes.filter { $0.event == .start && $0.group.isExactlyEqual(to: group) }
         return pushesToActivity + starts
     }
 
@@ -90,7 +88,8 @@ extension PhoneDiagnosis {
                 "no push can reach it yet: its update token has not been reported, which can take a few seconds"
             )
         }
-        return unreachableReason(token: token, of: .update(activity: activity.id), word: "update token")
+        return unreachableReason(
+            token: token, of: .update(activity: activity.id), tokenName: "update token")
     }
 
     var switchedOffReason: DisplayReason {
@@ -102,14 +101,14 @@ extension PhoneDiagnosis {
 
     /// Returns the reason that no push to the token can arrive, or nil.
     ///
-    /// - Parameter word: the name of the token in the sentence.
-    func unreachableReason(token: Installation.Token, of entry: RegistryKey.Entry, word: String)
+    /// - Parameter tokenName: the name of the token in the sentence.
+    func unreachableReason(token: Installation.Token, of entry: RegistryKey.Entry, tokenName: String)
         -> DisplayReason?
     {
         if let environment = installation.environment?.value, token.environment != environment {
             return DisplayReason(
                 .otherEnvironment,
-                "no push can reach it: its \(word) is for \(token.environment.rawValue), and the app on the phone uses \(environment.rawValue) now",
+                "no push can reach it: its \(tokenName) is for \(token.environment.rawValue), and the app on the phone uses \(environment.rawValue) now",
                 at: token.at.event)
         }
         guard installation.isRefused(token) else { return nil }
@@ -119,14 +118,14 @@ extension PhoneDiagnosis {
         let reason = refusal?.reason.map { " (\($0))" } ?? ""
         return DisplayReason(
             .refused,
-            "no push can reach it: APNs rejected its \(word)\(reason)\(Self.timeSuffix(at)), and the phone has not reported a new one since",
+            "no push can reach it: APNs rejected its \(tokenName)\(reason)\(Self.timeSuffix(at)), and the phone has not reported a new one since",
             at: at)
     }
 
     // MARK: What it shows
 
-    /// Returns the reason for the version that a running, reachable activity shows. If it is not the newest version, the
-    /// sentence names the outcome of each newer one.
+    /// Returns the reason for the version that a running, reachable activity shows. If it is not the newest version,
+    /// the sentence names the outcome of each newer one.
     func shownReason(of activity: Installation.Activity) -> DisplayReason {
         let accepted = newestAccepted(for: activity)
         guard let newest = newestState(for: activity) else {
@@ -185,8 +184,8 @@ extension PhoneDiagnosis {
                 .nothingSent, "nothing was sent to it: its group had no send within three days")
     }
 
-    /// Returns the newer one of two states: the newest that was sent to the whole group, and the newest that was sent to
-    /// the recipient alone. Without a known group, the sends to the activity's own scope count.
+    /// Returns the newer one of two states: the newest that was sent to the whole group, and the newest that was sent
+    /// to the recipient alone. Without a known group, the sends to the activity's own scope count.
     func newestState(for activity: Installation.Activity) -> ScopeState? {
         let scope: ScopeKey =
             activity.group.map { ScopeKey(app: installation.app, group: $0.value) }
@@ -208,10 +207,9 @@ extension PhoneDiagnosis {
 
 extension TimelinePush {
     /// Whether this push decides about a version that `known` has too. The first final outcome of a job
-    /// counts. Without one, the newest intermediate outcome counts.
+    /// counts. Without a final outcome, the newest intermediate outcome counts.
     fileprivate func isMoreDecisive(than known: TimelinePush) -> Bool {
-        outcome.isFinal
-            ? !known.outcome.isFinal || at < known.at
-            : !known.outcome.isFinal && at > known.at
+        if outcome.isFinal != known.outcome.isFinal { return outcome.isFinal }
+        return outcome.isFinal ? at < known.at : at > known.at
     }
 }

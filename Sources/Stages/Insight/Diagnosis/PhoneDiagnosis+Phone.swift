@@ -32,13 +32,12 @@ extension PhoneDiagnosis {
     /// The reason of one activity, or nil if the start tokens give the better reason. A running activity with
     /// a problem comes first, then the newest running one, then the newest ended one.
     var activityReason: DisplayReason? {
-        let running = installation.activities.filter { installation.isRunning($0) && !isExpired($0) }.map(
-            reason
-        )
-        .sorted { ($0.at ?? 0) > ($1.at ?? 0) }
-        let firstProblem = running.first { !$0.code.needsNoAction }
-        if let reason = firstProblem ?? running.first { return reason }
-        let newestEnded = installation.activities.map(reason).max { ($0.at ?? 0) < ($1.at ?? 0) }
+        let running = installation.activities.filter { installation.isRunning($0) && !isExpired($0) }
+        let newestFirst = running.map { reason(for: $0) }.sorted { ($0.at ?? 0) > ($1.at ?? 0) }
+        let firstProblem = newestFirst.first { !$0.code.needsNoAction }
+        if let reason = firstProblem ?? newestFirst.first { return reason }
+        let newestEnded = installation.activities.map { reason(for: $0) }
+            .max { ($0.at ?? 0) < ($1.at ?? 0) }
         guard let newestEnded else { return nil }
         // A later start is more relevant than an ended activity.
         if let lastStart, lastStart.at > newestEnded.at ?? 0 { return nil }
@@ -79,7 +78,9 @@ extension PhoneDiagnosis {
                     at: token.at.received)
             }
             let entry = RegistryKey.Entry.start(type: start.type)
-            if let reason = unreachableReason(token: token, of: entry, word: "start token") { return reason }
+            if let reason = unreachableReason(token: token, of: entry, tokenName: "start token") {
+                return reason
+            }
         }
         return nil
     }

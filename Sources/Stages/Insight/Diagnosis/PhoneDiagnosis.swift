@@ -27,9 +27,9 @@ struct PhoneDiagnosis {
     /// that keeps all pushes from it, then the versions that were pushed.
     func reason(for activity: Installation.Activity) -> DisplayReason {
         var reason = endReason(of: activity) ?? unreachableReason(of: activity) ?? shownReason(of: activity)
-        (reason.installation, reason.activity, reason.group) = (
-            installationID, activity.id, activity.group?.value
-        )
+        reason.installation = installationID
+        reason.activity = activity.id
+        reason.group = activity.group?.value
         return reason
     }
 
@@ -39,7 +39,7 @@ struct PhoneDiagnosis {
 
     static func time(_ milliseconds: Int64) -> String { WallTime(milliseconds: milliseconds).rfc3339 }
 
-    /// Returns a time to append to a clause, such as " at 2026-11-20T20:00:00.000Z". It is empty if the time is unknown.
+    /// Returns a time to append to a clause, such as " at 2026-11-20T20:00:00.000Z", or an empty text for no time.
     static func timeSuffix(_ milliseconds: Int64?) -> String { milliseconds.map { " at \(time($0))" } ?? "" }
 
     /// Returns the pushes to an entry of the registry, newest first.

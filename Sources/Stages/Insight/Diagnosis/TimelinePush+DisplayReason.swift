@@ -1,8 +1,8 @@
 internal import Jobs
 
 extension TimelinePush {
-    /// Returns the result of the push, in words that follow its version, for example "was accepted by APNs". Only an
-    /// answer of APNs is called so. Everything else is a decision of the sender, which gives its reason.
+    /// Returns the result of the push, in words that follow its version, for example "was accepted by APNs". The text
+    /// names APNs only if APNs answered. Any other result is a decision of the sender, with the sender's reason.
     ///
     /// - Parameter now: milliseconds since 1970.
     func outcomeText(at now: Int64) -> String {

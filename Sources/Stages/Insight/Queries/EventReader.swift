@@ -105,11 +105,11 @@ final class EventReader {
         var cutHour: Int64?
     }
 
-    /// Returns the counts of events by hour, and by the properties that `names` lists. Groups are in a table of their
-    /// own, so that the hours of an app with many groups are few rows.
+    /// Returns the counts of events by hour, and by the properties that `names` lists. The table `totals` has the
+    /// counts without the groups, so that the hours of an app with many groups are few rows.
     func counts(for query: LaneQuery, budget: QueryBudget) throws -> CountList {
         self.budget = budget
-        let hasGroups = query.group != nil || query.names.contains("group")
+        let needsGroups = query.group != nil || query.names.contains("group")
         var values: [SQLValue] = [
             .text(query.app), .integer(query.from / EventCounts.hourMilliseconds),
             .integer((query.to + EventCounts.hourMilliseconds - 1) / EventCounts.hourMilliseconds),
@@ -117,8 +117,8 @@ final class EventReader {
         if let group = query.group { values.append(.text(group)) }
         let statement = try database.prepare(
             """
-            SELECT hour, code, attributes_type, \(hasGroups ? "group_name" : "''"), count
-            FROM \(hasGroups ? "counts" : "totals")
+            SELECT hour, code, attributes_type, \(needsGroups ? "group_name" : "''"), count
+            FROM \(needsGroups ? "counts" : "totals")
             WHERE app = ?1 AND hour >= ?2 AND hour < ?3 \(query.group == nil ? "" : "AND group_name = ?4")
             ORDER BY hour
             """)
@@ -150,6 +150,7 @@ final class EventReader {
         let selection = EventSelection(query: ordered, lane: lane)
         let statement = try database.prepare(selection.statement(columns: Column.names))
         var sums = HourlySums()
+        // The error of `erasedUpTo`, which ends the reading. `readRows` itself throws only errors of SQLite.
         var failure: (any Error)?
         do throws(SQLiteError) {
             try statement.readRows(values: selection.values) { row in

@@ -37,10 +37,10 @@ struct EventSelection {
         addCondition("at >=", .integer(isOldestFirst ? max(from, after.at) : from))
         addCondition("at <", .integer(isOldestFirst ? to : min(to, after.at + 1)))
         let offset = Self.offset(after: after, in: lane, isAscending: isOldestFirst)
-        let number = values.count
         values += [.integer(after.at), .integer(offset)]
+        let (timeNumber, offsetNumber) = (values.count - 1, values.count)
         conditions.append(
-            "(at <> ?\(number + 1) OR offset \(isOldestFirst ? ">" : "<") ?\(number + 2))")
+            "(at <> ?\(timeNumber) OR offset \(isOldestFirst ? ">" : "<") ?\(offsetNumber))")
     }
 
     private mutating func addCondition(_ comparison: String, _ value: SQLValue) {

@@ -12,8 +12,10 @@ struct FailureFinder {
     /// Receipts are nearly in time order. The search begins this much before the send's acceptance, and ends this much
     /// after its newest receipt.
     private static let disorderMilliseconds: Int64 = 60_000
-    /// The size of a position's tie breaker: the lane in four bytes, the offset in eight, and the line in four.
-    private static let tieBreakerBytes = 16
+    // The parts of a position's tie breaker: the lane, the offset in eight bytes, and the line.
+    private static let laneBytes = 4
+    private static let lineBytes = 4
+    private static let tieBreakerBytes = laneBytes + 8 + lineBytes
     private static let failures: Set<ReceiptOutcome> = [.rejected, .expired, .unknown]
 
     private let file: Store.LMDBEnvironment
@@ -80,30 +82,31 @@ struct FailureFinder {
     private func firstOffset(for query: LaneQuery, from time: Int64) throws -> Int64? {
         let first = try offset(notBefore: time - Self.disorderMilliseconds)
         guard let after = query.after, after.tieBreaker.count == Self.tieBreakerBytes else { return first }
-        let begin = Self.position(lane: lane, offset: 0, line: 0).tieBreaker
-        let cursorLane = after.tieBreaker.prefix(4)
-        if cursorLane.elementsEqual(begin.prefix(4)) {
-            let offset = Int64.max - Int64(clamping: BigEndian.number(in: after.tieBreaker.span, at: 4))
+        let ownLane = Self.position(lane: lane, offset: 0, line: 0).tieBreaker.prefix(Self.laneBytes)
+        let cursorLane = after.tieBreaker.prefix(Self.laneBytes)
+        if cursorLane.elementsEqual(ownLane) {
+            let invertedOffset = BigEndian.number(in: after.tieBreaker.span, at: Self.laneBytes)
+            let offset = Int64.max - Int64(clamping: invertedOffset)
             // Behind the last possible line nothing of the receipt is left.
-            let isReceiptOver = after.tieBreaker.suffix(4).allSatisfy { $0 == 0 }
+            let isReceiptOver = after.tieBreaker.suffix(Self.lineBytes).allSatisfy { $0 == 0 }
             // A caller can write any position, also the one behind the largest offset.
             return max(first, isReceiptOver && offset < .max ? offset + 1 : offset)
         }
         // Earlier pages contain the lanes before the cursor's.
-        return Array(begin.prefix(4)).lexicographicallyPrecedes(cursorLane) ? first : nil
+        return ownLane.lexicographicallyPrecedes(cursorLane) ? first : nil
     }
 
     /// Returns the first offset whose receipt has at least this time, by bisection.
     private func offset(notBefore time: Int64) throws -> Int64 {
         guard let first = try row(from: 0) else { return 0 }
-        var (low, high) = (first.offset, Int64.max)
-        // Finds an offset behind the last row.
+        var low = first.offset
+        // The steps grow until one reaches a receipt that is late enough, or the end.
         var step: Int64 = 1
         while let row = try row(from: low + step), row.at < time {
             low = row.offset
             step *= 2
         }
-        high = low + step
+        var high = low + step
         while low < high {
             let middle = low + (high - low) / 2
             if let row = try row(from: middle), row.at < time { low = row.offset + 1 } else { high = middle }
@@ -147,6 +150,6 @@ struct FailureFinder {
 }
 
 extension ListPosition {
-    /// Whether it comes after the other in an oldest-first list.
+    /// Whether it comes after the other position in a list of failures, which has the oldest first.
     fileprivate func isBehind(_ other: ListPosition) -> Bool { isNewer(than: other) }
 }

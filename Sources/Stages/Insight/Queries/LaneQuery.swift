@@ -48,7 +48,7 @@ struct LaneQuery: JSONRecord, Hashable {
         case taps
         /// The audit entries of an app about people and settings, by their time.
         case audit
-        /// The same about sends.
+        /// The audit entries of an app about sends, by their time.
         case auditSends
 
         /// Whether the answer is a page with at most `limit` rows.
@@ -64,14 +64,15 @@ struct LaneQuery: JSONRecord, Hashable {
 
     var kind: QueryKind
     var app: String
-    /// The API key that asks, for the shares of keys (`LaneReaders`): the app and the key's id.
+    /// The API key that asks, as the app and the key's id. All keys share the reading threads (`LaneReaders`).
     var caller: String
     /// The ids of sends, groups, recipients or users. For `counts`, the properties to distinguish.
     var names: [String] = []
     var group: String?
     var user: String?
     var installation: String?
-    /// The code of events, the state of groups, the action of audit entries, the reason of failures, or a resolution.
+    /// A word by which the rows are chosen: the code of events, the state of groups, the action of audit entries, the
+    /// reason of failures, or the resolution of a series.
     var code: String?
     /// The author and the subject of audit entries.
     var author: String?
@@ -80,6 +81,7 @@ struct LaneQuery: JSONRecord, Hashable {
     /// Milliseconds since 1970. The range excludes `to`, whose default is later than any time.
     var from: Int64 = 0
     var to: Int64 = Int64(1) << 52
+    /// For `taps`, the times between which taps are counted, the oldest first.
     var times: [Int64] = []
     var limit = 50
     var isOldestFirst = false

@@ -25,6 +25,7 @@ extension LaneReader {
         try forEachRow(within: range, topic: .installations, table: .index, in: lane) { indexRow in
             guard budget.countRow() else {
                 try list.cut(behind: lastFinished)
+                // Rows of this user are missing, so the next page has the user.
                 current = nil
                 return false
             }

@@ -27,7 +27,7 @@ struct ListPosition: Sendable, Hashable {
         self.init(at: at, tieBreaker: tieBreaker)
     }
 
-    /// Whether it comes before the other in a newest-first list.
+    /// Whether it comes before the other position in a list that has the newest first.
     func isNewer(than other: ListPosition) -> Bool {
         at != other.at ? at > other.at : tieBreaker.lexicographicallyPrecedes(other.tieBreaker)
     }

@@ -18,9 +18,10 @@ struct PushFinder {
     private let reader: JSONReader
     private let budget: QueryBudget
 
-    /// The pushes of a person, and whether all receipts were read for them. The oldest ones are missing otherwise.
+    /// The pushes of a person.
     struct FoundPushes {
         var pushes: [TimelinePush] = []
+        /// False if the time was up before all receipts were read. Then the oldest pushes are missing.
         var isComplete = true
     }
 
@@ -40,9 +41,9 @@ struct PushFinder {
     ) throws -> FoundPushes {
         let wantedHashes = recipients.map { RecipientHashes.hash(of: $0, app: app) }
         let recipientTexts = Set(recipients.map(\.text))
-        guard let (first, last) = try offsetBounds() else { return FoundPushes() }
+        guard let (first, readEnd) = try offsetBounds() else { return FoundPushes() }
         var found = FoundPushes()
-        var end = last + 1
+        var end = readEnd
         while end > first, found.pushes.count < limit {
             let start = max(first, end - Self.chunkSize)
             for offset in try candidates(from: start, to: end, matching: wantedHashes).reversed() {
@@ -61,8 +62,8 @@ struct PushFinder {
         return found
     }
 
-    /// Returns the offset of the oldest receipt, and an offset behind the newest.
-    private func offsetBounds() throws -> (Int64, Int64)? {
+    /// Returns the offset of the oldest receipt, and the offset behind the newest one. Returns nil without a receipt.
+    private func offsetBounds() throws -> (first: Int64, readEnd: Int64)? {
         try file.read { view throws(StoreError) in
             var first: Int64?
             try view.scan(file.table(named: ReceiptTable.recipientHashes.rawValue)) { key, _ in

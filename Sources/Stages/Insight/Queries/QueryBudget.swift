@@ -8,10 +8,12 @@ final class QueryBudget {
 
     private let clock: () -> Instant
     private let end: Instant
-    private var rows: Int
+    /// The rows that were left for all lanes when the current lane began.
+    private var remainingRows: Int
+    // The share of the current lane, and the rows that it has used.
     private var laneEnd: Instant
-    private var laneRows = 0
     private var laneRowsMax = 0
+    private var laneRows = 0
     private var rowsUntilCheck = 0
     private var isOverTime = false
 
@@ -21,7 +23,7 @@ final class QueryBudget {
         clock: @escaping () -> Instant = { .now() }
     ) {
         self.clock = clock
-        self.rows = rows
+        remainingRows = rows
         end = clock().advanced(byMilliseconds: milliseconds)
         laneEnd = end
     }
@@ -33,9 +35,9 @@ final class QueryBudget {
         let now = clock()
         let share = max(0, end.milliseconds(since: now)) / max(1, remainingLanes)
         laneEnd = now.advanced(byMilliseconds: share)
-        rows -= laneRows
+        remainingRows -= laneRows
         laneRows = 0
-        laneRowsMax = rows / max(1, remainingLanes)
+        laneRowsMax = remainingRows / max(1, remainingLanes)
         (isOverTime, rowsUntilCheck) = (now >= end, 0)
     }
 

@@ -90,7 +90,7 @@ extension QueryResult {
         writer.field("limit", limit?.rawValue)
     }
 
-    /// Reads an answer. A process of an older version does not know the optional fields.
+    /// Reads an answer. A process of an older version answers without the optional fields.
     init(from record: JSONObject) {
         lanes = record["lanes"].list { $0.int(in: 0...Int(Int32.max)) }
         asOf = record["asOf"].optional?.timeMilliseconds() ?? .max
@@ -114,7 +114,6 @@ extension QueryResult {
                     position: $0.listPosition(), value: TimelinePush(from: $0["push"].object()))
             }) ?? []
         periods = (record["periods"].optional?.objects { PeriodTally(from: $0) }) ?? []
-        // A process of an older version answers without the two lists.
         freshness.samples =
             record["freshness"].optional?.objects {
                 FreshnessHistory.Sample(

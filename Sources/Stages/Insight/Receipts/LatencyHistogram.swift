@@ -1,12 +1,12 @@
 package import JSON
 
-/// Durations counted in buckets, so that the counts of many lanes and processes can be added. Between a power
-/// of two and the next one there are eight buckets of equal width. So a percentile is never too low, and at
-/// most an eighth too high.
+/// Durations counted in buckets, so that the counts of many lanes and processes can be added. Between a power of two
+/// and the next one there are eight buckets of equal width. A percentile is the upper bound of a bucket, so it is never
+/// too low, and at most an eighth too high.
 package struct LatencyHistogram: Sendable, Hashable {
     /// The longest duration, about half a year. Longer ones count as this one.
     package static let millisecondsMax: Int64 = (1 << 34) - 1
-    /// A power of two has `1 << bits` buckets.
+    /// The eight buckets behind a power of two have numbers of three bits.
     private static let bits = 3
     private static let bucketsMax = Self.bucket(of: millisecondsMax) + 1
 

@@ -26,23 +26,23 @@ package struct PeriodTally: JSONRecord, Hashable {
     package mutating func countJobs(_ jobOutcome: SendTally.JobOutcome, jobs: Int, after milliseconds: Int64)
     {
         guard jobs > 0 else { return }
-        count(jobOutcome, times: jobs)
+        add(jobOutcome, times: jobs)
         if jobOutcome.outcome == .accepted { latencies.add(milliseconds: milliseconds, count: jobs) }
     }
 
-    private mutating func count(_ jobOutcome: SendTally.JobOutcome, times: Int) {
+    private mutating func add(_ jobOutcome: SendTally.JobOutcome, times: Int) {
         let keepsReason = outcomes[jobOutcome] != nil || outcomes.count < Self.outcomesMax
-        outcomes[
-            keepsReason ? jobOutcome : SendTally.JobOutcome(outcome: jobOutcome.outcome), default: 0] += times
+        let counted = keepsReason ? jobOutcome : SendTally.JobOutcome(outcome: jobOutcome.outcome)
+        outcomes[counted, default: 0] += times
     }
 
     /// Adds the same period of another lane.
     package mutating func merge(_ other: PeriodTally) {
-        for (jobOutcome, times) in other.sortedOutcomes { count(jobOutcome, times: times) }
+        for (jobOutcome, times) in other.sortedOutcomes { add(jobOutcome, times: times) }
         latencies.merge(other.latencies)
     }
 
-    /// The order matters only at the limit, where it makes the result repeatable.
+    /// The counts in a fixed order. At the limit of pairs the order decides which reasons are kept.
     private var sortedOutcomes: [(key: SendTally.JobOutcome, value: Int)] {
         outcomes.sorted {
             ($0.key.outcome.rawValue, $0.key.reason ?? "") < ($1.key.outcome.rawValue, $1.key.reason ?? "")
@@ -68,7 +68,7 @@ package struct PeriodTally: JSONRecord, Hashable {
             let jobOutcome = SendTally.JobOutcome(
                 outcome: object["outcome"].choice(of: ReceiptOutcome.self) ?? .unknown,
                 reason: object["reason"].optional?.string())
-            outcomes[jobOutcome] = object["count"].int(in: 1...Int.max)
+            outcomes[jobOutcome, default: 0] += object["count"].jobCount()
         }
         latencies = LatencyHistogram(from: record["latencies"])
     }

@@ -28,7 +28,7 @@ package struct ReceiptBatch {
     package mutating func count<Rows: StoredReceiptRows>(
         _ receipt: Receipt, systems: [UInt8], storedIn rows: Rows
     ) throws(Rows.Failure) {
-        // A receipt with intermediate outcomes only counts nothing.
+        // Intermediate outcomes are not counted.
         guard receipt.parts.contains(where: { $0.outcome.isFinal }) else { return }
         let key = SendTally.Key(app: receipt.app, send: receipt.send, environment: receipt.environment)
         var lines = try lines(of: receipt.position, storedIn: rows)
@@ -68,7 +68,8 @@ package struct ReceiptBatch {
     /// - Parameter systems: One system for each named line, in the order of the lines, independent of the
     ///   parts.
     private static func systemsByLine(_ systems: [UInt8], of receipt: Receipt) -> [UInt8] {
-        let lineCount = receipt.parts.reduce(0) { max($0, ($1.lines.ranges.last?.upperBound ?? -1) + 1) }
+        let lastLine = receipt.parts.compactMap { $0.lines.ranges.last?.upperBound }.max()
+        let lineCount = lastLine.map { $0 + 1 } ?? 0
         var systemOfLine = Array(repeating: OSVersion.unreportedMajor, count: lineCount)
         if systems.isEmpty { return systemOfLine }
         var isNamed = Array(repeating: false, count: lineCount)

@@ -82,13 +82,14 @@ package struct SendTally: JSONRecord, Hashable {
 
     private mutating func add(_ jobOutcome: JobOutcome, times: Int) {
         let keepsReason = outcomes[jobOutcome] != nil || outcomes.count < Self.outcomesMax
-        outcomes[keepsReason ? jobOutcome : JobOutcome(outcome: jobOutcome.outcome), default: 0] += times
+        let counted = keepsReason ? jobOutcome : JobOutcome(outcome: jobOutcome.outcome)
+        outcomes[counted, default: 0] += times
     }
 
     /// Adds a tally of another lane or another environment.
     package mutating func merge(_ other: SendTally) {
         newestReceiptAt = max(newestReceiptAt, other.newestReceiptAt)
-        // The order matters only at the limit, where it makes the result repeatable for one order of tallies.
+        // At the limit of pairs the order decides which reasons are kept, so it is fixed.
         for (jobOutcome, times) in other.outcomes.sorted(by: { $0.key.sortKey < $1.key.sortKey }) {
             add(jobOutcome, times: times)
         }

@@ -4,16 +4,24 @@ internal import Store
 /// The changes that a batch of records makes to the rows of a `RowFile`. They are written in one transaction
 /// with the offset of the topic, or not at all.
 final class PendingRows {
+    private enum Change {
+        /// The new value, with its time in front.
+        case put([UInt8])
+        case removal
+    }
+
     private let file: StateFile
-    /// The new values, or nil for a removed row.
-    private var changes: [RowTable: [[UInt8]: [UInt8]?]] = [:]
+    /// The changes of each table, by the key of the row.
+    private var changes: [RowTable: [[UInt8]: Change]] = [:]
 
     init(_ file: StateFile) { self.file = file }
 
     /// Returns the value of a row without its time, from the changes or from the file.
     func value(of key: [UInt8], in table: RowTable) throws(StoreError) -> [UInt8]? {
-        if let changed = changes[table]?[key] {
-            return changed.map { Array($0.dropFirst(RetentionSweep.timeByteCount)) }
+        switch changes[table]?[key] {
+        case .put(let stored)?: return Array(stored.dropFirst(RetentionSweep.timeByteCount))
+        case .removal?: return nil
+        case nil: break
         }
         return try file.read { view throws(StoreError) in
             guard let value = try view.value(of: key.span, in: file.table(named: table.rawValue)) else {
@@ -34,10 +42,10 @@ final class PendingRows {
         stored.reserveCapacity(RetentionSweep.timeByteCount + value.count)
         BigEndian.append(time, to: &stored)
         stored.append(contentsOf: value)
-        changes[table, default: [:]][key] = .some(stored)
+        changes[table, default: [:]][key] = .put(stored)
     }
 
-    func remove(_ key: [UInt8], in table: RowTable) { changes[table, default: [:]][key] = .some(nil) }
+    func remove(_ key: [UInt8], in table: RowTable) { changes[table, default: [:]][key] = .removal }
 
     /// Adds to a row of the table `counts`. A count of zero or less is removed.
     func changeCount(of key: [UInt8], by change: Int) throws(StoreError) {
@@ -53,11 +61,10 @@ final class PendingRows {
     func apply(to transaction: inout WriteTransaction) throws(StoreError) {
         for (table, rows) in changes {
             var batch = RowBatch()
-            for (key, value) in rows {
-                if let value {
-                    batch.putWithChecksum(key.span, value: value.span)
-                } else {
-                    batch.remove(key.span)
+            for (key, change) in rows {
+                switch change {
+                case .put(let stored): batch.putWithChecksum(key.span, value: stored.span)
+                case .removal: batch.remove(key.span)
                 }
             }
             batch.sort()

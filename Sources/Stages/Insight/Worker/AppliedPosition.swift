@@ -25,7 +25,9 @@ struct AppliedPosition {
     /// Returns the offset at which reading continues.
     ///
     /// - Parameter low: The first offset of the partition.
-    func start(from low: Int64) -> Int64 { identity.startOffset ?? max(uncommittedProgress.offset, low) }
+    func startOffset(from low: Int64) -> Int64 {
+        identity.startOffset ?? max(uncommittedProgress.offset, low)
+    }
 
     /// Compares the file with its partition as it is now.
     ///
@@ -38,7 +40,7 @@ struct AppliedPosition {
         let gap = OffsetGap(partition: partition, committed: uncommittedProgress.offset, watermarks: ends)
         switch gap.assessment(for: topic) {
         case .inRange:
-            if start(from: ends.low) >= ends.low { return .continues }
+            if startOffset(from: ends.low) >= ends.low { return .continues }
             // The record that identifies the topic was deleted, and the next one is there.
             return isCompacted ? .differentTopic(gap) : .nothingMissing
         case .transactionMarker: return .nothingMissing

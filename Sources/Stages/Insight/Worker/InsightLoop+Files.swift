@@ -25,7 +25,8 @@ extension InsightLoop {
             onStep(.laneOpened)
         } catch {
             unopenedLanes[partition] = now.advanced(byMilliseconds: Self.retryMilliseconds)
-            if laneProblems.updateValue("\(error)", forKey: partition) != "\(error)" {
+            let previousProblem = laneProblems.updateValue("\(error)", forKey: partition)
+            if previousProblem != "\(error)" {
                 log.error(
                     "a lane's files cannot be opened now; its figures stand still",
                     .field("lane", partition), .field("error", "\(error)"))
@@ -79,8 +80,9 @@ extension InsightLoop {
         if failure.isFileFull {
             let partition = TopicPartition(layout.name(of: topic.name), lane.partition)
             let retryAt = Instant.now().advanced(byMilliseconds: Self.fullFileMilliseconds)
-            // The topic is paused already, so no record was written: old rows could not be deleted. The lane stays open.
-            if fullFiles.updateValue(retryAt, forKey: partition) != nil { return }
+            let isPausedAlready = fullFiles.updateValue(retryAt, forKey: partition) != nil
+            // A paused topic writes no record, so the deletion of old rows has failed. The lane stays open.
+            if isPausedAlready { return }
             log.error(
                 "a lane's file is full; its topic pauses, and the others go on: shorten insight.keep-receipts or insight.keep-events, or use more lanes in a new installation",
                 .field("partition", partition.description), .field("reason", failure.message))

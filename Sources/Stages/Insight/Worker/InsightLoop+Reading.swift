@@ -51,9 +51,11 @@ extension InsightLoop {
     /// Starts all partitions whose ends are known, also those that are read already. The caller has no batch in
     /// hand, because its records would come again.
     private func startAllPartitions(at now: Instant) {
-        // While lanes are still being opened, their partitions are collected for one start.
+        // While lanes are still being opened, their partitions are collected for one start, but no longer than the
+        // pause.
         let isOpeningLanes = unopenedLanes.values.contains { $0 <= now }
-        guard mustStartPartitions, !isOpeningLanes || now >= nextPartitionStart else { return }
+        let isCollecting = isOpeningLanes && now < nextPartitionStart
+        guard mustStartPartitions, !isCollecting else { return }
         nextPartitionStart = now.advanced(byMilliseconds: Self.startIntervalMilliseconds)
         commitFiles()
         var offsets: [TopicPartition: Int64] = [:]

@@ -53,7 +53,7 @@ extension InsightLoop {
     /// The time in each second for the deletion of old rows. Without old rows it is not used.
     private static let deletionMilliseconds = 200
 
-    /// Removes old rows of all lanes by turns, until all are removed or the time for it is over. Each call begins with
+    /// Removes old rows of all lanes in turn, until all are removed or the time for it is over. Each call begins with
     /// another lane.
     private func deleteOldRows() {
         let end = Instant.now().advanced(byMilliseconds: Self.deletionMilliseconds)

@@ -32,7 +32,7 @@ final class InsightLoop: ThreadLoop {
     let metrics: InsightMetrics
     let onStep: (InsightStep) -> Void
     let consumer: Consumer
-    /// The questions for the ends of partitions. The consumer is not used for them, because its requests wait behind
+    /// The queries for the ends of partitions. The consumer is not used for them, because its requests wait behind
     /// its fetches, up to half a second for each broker.
     let endOffsetQueries: ClusterQueries
     let cluster: String
@@ -59,8 +59,9 @@ final class InsightLoop: ThreadLoop {
     var fullFiles: [TopicPartition: Instant] = [:]
     /// The partitions of open lanes that are not read yet, because their ends are not known.
     var endOffsets = AwaitedWatermarks()
-    /// Whether partitions wait for the next start, and its earliest time.
+    /// Whether partitions wait for the next start.
     var mustStartPartitions = false
+    /// The earliest time of the next start.
     var nextPartitionStart = Instant.now()
 
     /// The offsets of the last commit.
@@ -202,6 +203,8 @@ final class InsightLoop: ThreadLoop {
         }
     }
 
+    /// Writes the files of a lane, up to the first that fails.
+    ///
     /// - Returns: The topic and the error of a file that could not be written.
     private func commitFiles(of lane: LaneFiles) -> (InsightTopic, any Error)? {
         for topic in InsightTopic.allCases {

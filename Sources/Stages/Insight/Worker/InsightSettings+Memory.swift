@@ -1,6 +1,6 @@
 /// The memory of an insight process.
 extension InsightSettings {
-    /// The part of the bound that no setting changes: the program, its Kafka clients, one question with its answer, and
+    /// The part of the bound that no setting changes: the program, its Kafka clients, one query with its answer, and
     /// freed memory that the heaps keep.
     private static let fixedBytes = 128 << 20
     /// The most bytes of a receipt with its headers: 1,000 jobs that name their phone, entry and user.

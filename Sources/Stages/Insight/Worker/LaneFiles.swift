@@ -30,11 +30,11 @@ final class LaneFiles {
         firstOffsets = files.map { _ in nil }
     }
 
-    /// The positions of the topics whose partitions are read.
+    /// The offsets at which reading continues, for the partitions that are read.
     var startOffsets: [TopicPartition: Int64] {
         var offsets: [TopicPartition: Int64] = [:]
         for case (let file, let low?) in zip(files, firstOffsets) {
-            offsets[file.position.partition] = file.position.start(from: low)
+            offsets[file.position.partition] = file.position.startOffset(from: low)
         }
         return offsets
     }
@@ -90,7 +90,6 @@ final class LaneFiles {
     func markCommitted() { hasUncommittedChanges = false }
 
     func close() throws {
-        defer { withExtendedLifetime(files) {} }
         for file in files { try file.close() }
     }
 }

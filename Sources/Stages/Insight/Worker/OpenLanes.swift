@@ -53,8 +53,9 @@ final class OpenLanes: Sendable {
     /// Returns the damage that was noted since the last call, by lane.
     func takeDamage() -> [Int32: LaneFileFailure] {
         state.withLock { state in
-            defer { state.damage = [:] }
-            return state.damage
+            let damage = state.damage
+            state.damage = [:]
+            return damage
         }
     }
 }

@@ -56,7 +56,7 @@ final class ReceiptFile: LaneFile {
 
     func apply(_ record: borrowing Kafka.Record, with reader: JSONReader) throws -> RecordOutcome {
         guard let json = record.value else {
-            // A sender has taken the lane over.
+            // A sender that takes a lane over writes a record with this header and without a value.
             if case .some = record.headers.last(named: TakeoverMarker.header) { return .ignored }
             return .unreadable
         }
@@ -99,8 +99,8 @@ final class ReceiptFile: LaneFile {
         }
     }
 
-    /// Lends the reused buffers to `body`, empty. They are taken out of the object meanwhile, so that `body` may change the
-    /// object.
+    /// Lends the reused buffers to `body`, empty. They are taken out of the object meanwhile, so that `body` may change
+    /// the object.
     private func withBuffers(_ body: (_ key: inout [UInt8], _ value: inout [UInt8]) -> Void) {
         var (key, value): ([UInt8], [UInt8]) = ([], [])
         swap(&key, &self.key)

@@ -33,7 +33,7 @@ struct RetentionSweep {
         }
         var oldRows = RowBatch()
         var range = remainingRanges[table] ?? .everything
-        // In a table in order, the first young row ends the pass.
+        // False behind the first young row of a table in order. This row ends the pass.
         var isBeforeYoungRow = true
         let hasMore = try file.read { view throws(StoreError) in
             try view.readPage(of: file.table(named: table), range: &range, rowsMax: Self.rowsMax) {
@@ -43,7 +43,7 @@ struct RetentionSweep {
                 guard isBeforeYoungRow, stored.count >= RowChecksum.byteCount + Self.timeByteCount,
                     BigEndian.number(in: stored, at: RowChecksum.byteCount) < UInt64(clamping: time)
                 else {
-                    isBeforeYoungRow = isBeforeYoungRow && !isInOrder
+                    if isInOrder { isBeforeYoungRow = false }
                     return
                 }
                 guard RowChecksum.isValid(key: key, stored: stored) else { return }

@@ -54,8 +54,9 @@ import Testing
             }
         }
         let isFirstTaken = pusher.onLoop { client in
-            defer { client.withdrawAll(of: Pusher.profile) }
-            return push(1, by: client)
+            let isTaken = push(1, by: client)
+            client.withdrawAll(of: Pusher.profile)
+            return isTaken
         }
         #expect(isFirstTaken)
         #expect(try await pusher.outcome(of: 1).end == .withdrawn)

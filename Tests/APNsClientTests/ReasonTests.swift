@@ -12,7 +12,7 @@ import Testing
 @Suite struct ReasonTests {
     // MARK: Wrong requests
 
-    @Test(arguments: WrongRequest.direct + WrongRequest.broadcastsAndChannels)
+    @Test(arguments: WrongRequest.pushes + WrongRequest.broadcastsAndChannels)
     func `a wrong request gets its reason and its disposition, and is not sent again`(
         wrong: WrongRequest
     ) async throws {
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `each reason follows from a wrong request or from a script`() {
-        let deserved = (WrongRequest.direct + WrongRequest.broadcastsAndChannels).map(\.reason)
+        let deserved = (WrongRequest.pushes + WrongRequest.broadcastsAndChannels).map(\.reason)
         let scripted = Set(APNsReason.allCases).subtracting(deserved).subtracting([.tooManyRequests])
         // Errors inside Apple, errors of certificates, and errors that this client cannot cause.
         #expect(

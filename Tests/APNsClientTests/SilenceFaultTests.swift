@@ -87,8 +87,8 @@ import Testing
         #expect(pusher.outcomes.values.allSatisfy { $0.map(\.end) == [.notProcessed(.noConnection)] })
         let seconds = Int(Instant.now().seconds(since: startedAt)) + 2
         #expect((1...seconds).contains(pusher.connectCount("failed")))
-        let trouble = pusher.onLoop { $0.health(of: Pusher.profile)?.lastFailure }
-        #expect(trouble?.contains("127.0.0.1") == true)
+        let lastFailure = pusher.onLoop { $0.health(of: Pusher.profile)?.lastFailure }
+        #expect(lastFailure?.contains("127.0.0.1") == true)
     }
 
     enum Impostor: CaseIterable {

@@ -68,7 +68,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
     }
 
     /// Pushes to a device token.
-    static let direct: [WrongRequest] = [
+    static let pushes: [WrongRequest] = [
         WrongRequest(.badPath) { $0.path = "/2/device/c0de" },
         WrongRequest(.methodNotAllowed) { $0.method = "PUT" },
         WrongRequest(.missingDeviceToken) { $0.path = "/3/device/" },
@@ -110,7 +110,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         create(.cannotCreateChannel) { _ in },
     ]
 
-    /// Makes the request as a template, around the checks of the client's own functions.
+    /// Makes the request as a template, without the checks of the client's own functions.
     func template(for client: APNsClient, profile: PushProfile) throws -> PushTemplate {
         let hosts = client.provider.settings.hosts(for: profile.environment)
         let key = ConnectionPool.Key(

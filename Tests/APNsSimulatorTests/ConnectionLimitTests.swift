@@ -30,6 +30,8 @@ import Testing
         settings.initialStreams = 100
         settings.streamsMax = 100
         var connection = ConnectionState(settings: settings)
+        // A 400 gives one point, and a bad token five. The streams are halved every 50 points, and the connection is
+        // closed at 500.
         for _ in 0..<1_000 { #expect(connection.recordAnswer(status: 410, isBadToken: false) == .none) }
         for _ in 0..<49 { #expect(connection.recordAnswer(status: 400, isBadToken: false) == .none) }
         #expect(connection.recordAnswer(status: 400, isBadToken: false) == .allow(streams: 50))

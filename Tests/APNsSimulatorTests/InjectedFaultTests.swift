@@ -135,6 +135,7 @@ import Testing
         var delayed = InjectedFault()
         delayed.delayMilliseconds = 2_000
         var goawayFault = InjectedFault()
+        // The fourth request has stream 7, so the GOAWAY excludes the streams above 3.
         goawayFault.connectionFault = .goaway(.noError, streamsBack: 4, reason: "Shutdown", thenClose: true)
         let simulator = try startSimulator(
             phones: phones, journal: journal,

@@ -175,12 +175,14 @@ private struct History {
     }
 
     private mutating func leave(_ phone: Int) {
-        guard model.away.insert(phone).inserted else { return }
+        if model.away.contains(phone) { return }
+        model.away.insert(phone)
         fixture.phones.takeOffline(phone: phone, until: .max)
     }
 
     private mutating func comeBack(_ phone: Int) {
-        guard model.away.remove(phone) != nil else { return }
+        guard model.away.contains(phone) else { return }
+        model.away.remove(phone)
         fixture.phones.bringOnline(phone: phone, at: fixture.now)
         model.advance(to: fixture.now)
         if let (token, payload) = model.storedPushes.removeValue(forKey: phone) {
@@ -244,6 +246,38 @@ private struct History {
     }
 }
 
+/// Returns a start whose fields are changed at random. Few of the results are valid.
+private func randomPayload(
+    in fixture: PhonesFixture, numbers: [Int64?], using generator: inout SeededGenerator
+) -> PushPayload {
+    var payload = fixture.startPayload(
+        group: generator.number(below: 2) == 0 ? "m\(generator.number(below: 3))" : nil)
+    payload.event = [nil, .start, .update, .end][generator.number(below: 4)]
+    payload.timestamp = numbers[generator.number(below: 7)]
+    payload.staleDate = numbers[generator.number(below: 7)]
+    payload.dismissalDate = numbers[generator.number(below: 7)]
+    payload.channel = [nil, "a", "b"][generator.number(below: 3)]
+    if generator.number(below: 4) == 0 {
+        payload.contentState = raw(["[]", "{}", "1", "null"][generator.number(below: 4)])
+    }
+    if generator.number(below: 9) == 0 {
+        payload.attributes = raw(["[]", "{}", "null"][generator.number(below: 3)])
+    }
+    return payload
+}
+
+/// Returns a token of a phone that may exist, or a channel.
+private func randomTarget(
+    in fixture: PhonesFixture, using generator: inout SeededGenerator
+) -> AcceptedPush.Target {
+    let identity = PhoneTokens.Identity(
+        kind: generator.number(below: 2) == 0 ? .start : .update, phone: generator.number(below: 4),
+        index: generator.number(below: 5), slotGeneration: UInt16(generator.number(below: 3)),
+        generation: UInt16(generator.number(below: 2)))
+    if generator.number(below: 4) == 0 { return .channel(["a", "b"][generator.number(below: 2)]) }
+    return .token(fixture.phones.tokens.token(of: identity))
+}
+
 @Test func `random payloads on random tokens never trap`() {
     for seed in 0..<trialCount(base: 20) {
         var generator = SeededGenerator(seed: seed)
@@ -255,27 +289,8 @@ private struct History {
             })
         let numbers: [Int64?] = [nil, 0, -1, .max, .min, fixture.nowSeconds, fixture.now]
         for _ in 0..<300 {
-            var payload = fixture.startPayload(
-                group: generator.number(below: 2) == 0 ? "m\(generator.number(below: 3))" : nil)
-            payload.event = [nil, .start, .update, .end][generator.number(below: 4)]
-            payload.timestamp = numbers[generator.number(below: 7)]
-            payload.staleDate = numbers[generator.number(below: 7)]
-            payload.dismissalDate = numbers[generator.number(below: 7)]
-            payload.channel = [nil, "a", "b"][generator.number(below: 3)]
-            if generator.number(below: 4) == 0 {
-                payload.contentState = raw(["[]", "{}", "1", "null"][generator.number(below: 4)])
-            }
-            if generator.number(below: 9) == 0 {
-                payload.attributes = raw(["[]", "{}", "null"][generator.number(below: 3)])
-            }
-            let identity = PhoneTokens.Identity(
-                kind: generator.number(below: 2) == 0 ? .start : .update, phone: generator.number(below: 4),
-                index: generator.number(below: 5), slotGeneration: UInt16(generator.number(below: 3)),
-                generation: UInt16(generator.number(below: 2)))
-            let target: AcceptedPush.Target =
-                generator.number(below: 4) == 0
-                ? .channel(["a", "b"][generator.number(below: 2)])
-                : .token(fixture.phones.tokens.token(of: identity))
+            let payload = randomPayload(in: fixture, numbers: numbers, using: &generator)
+            let target = randomTarget(in: fixture, using: &generator)
             let push = fixture.push(
                 payload, target, priority: generator.number(below: 12),
                 expiration: numbers[generator.number(below: 7)],

@@ -108,6 +108,13 @@ import Testing
         bytes[index] ^= 1
         #expect(PushToken(bytes: bytes).map { status($0, .production, "com.example.shop") } == .unknown)
     }
+    let future = fixture.phones.tokens.token(
+        of: .init(
+            kind: .update, phone: 0, index: 99, generation: 0, processNumber: fixture.phones.processNumber))
+    #expect(status(future, .production, "com.example.shop") == .unknown)
+}
+
+@Test func `a token leads back to its phone only with the seed that made it`() {
     let tokens = PhoneTokens(seed: 2, byteCount: 32)
     for kind in [PhoneTokens.Identity.TokenKind.start, .update] {
         let identity = PhoneTokens.Identity(
@@ -117,10 +124,6 @@ import Testing
         #expect(PhoneTokens(seed: 3, byteCount: 32).identity(of: tokens.token(of: identity)) == nil)
         #expect(tokens.token(of: identity).bytes.count == 32)
     }
-    let future = fixture.phones.tokens.token(
-        of: .init(
-            kind: .update, phone: 0, index: 99, generation: 0, processNumber: fixture.phones.processNumber))
-    #expect(status(future, .production, "com.example.shop") == .unknown)
 }
 
 @Test func `after a restart of the simulator the earlier activities are gone, and no others`() {
@@ -147,6 +150,10 @@ import Testing
     // Reports are encoded when they are sent, so a user in between is not reported.
     #expect(fixture.sink.reports(of: .profile).map(\.user) == ["user-0", nil, nil])
     #expect(fixture.sink.reports(of: .unregister).map(\.attributesType) == ["Match"])
+}
+
+@Test func `a renamed phone is found only by its new name`() {
+    let fixture = PhonesFixture(1)
     fixture.phones.rename(phone: 0, to: "a1")
     #expect(fixture.phones.number(ofInstallation: "a1") == 0)
     #expect(fixture.phones.number(ofInstallation: "phone-0") == nil)
@@ -201,7 +208,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     #expect(fixture.activity(2)?.text == kept)
 }
 
-@Test func `a long broadcast is delivered in turns, in order, to every listener`() {
+@Test func `a long broadcast is delivered in parts, in order, to every listener`() {
     var fixture = PhonesFixture(25, settings: { $0.broadcastPhonesPerTick = 10 })
     for number in 0..<25 { fixture.startActivity(onPhone: number, channel: channel) }
     fixture.phones.deliver(fixture.push(fixture.updatePayload(1), .channel(channel)))
@@ -210,7 +217,7 @@ func `a phone that is late or was away gets the stored message, if the channel s
     func showing(_ score: Int) -> Int {
         (0..<25).count { fixture.activity($0)?.text == "{\"score\":\(score)}" }
     }
-    // Each broadcast used its own turn: the first one has reached 20 of 25 phones.
+    // Each `deliver` reached ten more phones, both times for the first broadcast.
     #expect(showing(1) == 20 && showing(2) == 0)
     fixture.phones.uninstallApp(onPhone: 3, at: fixture.now)
     for _ in 0..<3 { fixture.tick() }

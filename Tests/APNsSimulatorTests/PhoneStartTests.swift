@@ -34,6 +34,7 @@ import Testing
     #expect(fixture.phones.groupNames(limit: 10).isEmpty)
 }
 
+/// Returns the payload of a valid start with one change.
 private func changed(_ change: (inout PushPayload) -> Void) -> PushPayload {
     var payload = PhonesFixture(1).startPayload()
     change(&payload)

@@ -51,11 +51,11 @@ import Testing
     phones.tick(at: 1)
     #expect(sink.reports.isEmpty)
     #expect(phones.reportCounts.waiting == 700)
-    var turns = 0
-    while phones.reportCounts.waiting > 0, turns < 1_000 {
+    var tickCount = 0
+    while phones.reportCounts.waiting > 0, tickCount < 1_000 {
         sink.freeCapacity = 37
         phones.tick(at: 2)
-        turns += 1
+        tickCount += 1
     }
     #expect(sink.reports(of: .profile).count == 700 && sink.reports(of: .startToken).count == 700)
     #expect(Set(sink.reports(of: .startToken).map(\.installation)).count == 700)

@@ -64,7 +64,8 @@ import Testing
         #expect(tooLate.reason == .expiredProviderToken)
     }
 
-    /// Verifies a well-signed token with that time at a time, and returns the reason if it is refused.
+    /// Verifies at a time a well-signed token with that `iat`. Returns the reason if it is refused, and the warning if
+    /// it is valid but doubtful.
     private func refusal(
         issuedAt: String, at seconds: Int64
     ) throws -> (reason: APNsReason?, warning: ProviderTokenWarning?) {

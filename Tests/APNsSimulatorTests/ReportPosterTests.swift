@@ -48,8 +48,9 @@ private func postReports(
         loop.perform { box.poster.map { $0.counts.accepted + $0.counts.refused } } == count
     }
     let counts = loop.perform {
-        defer { box.poster?.stop() }
-        return box.poster?.counts
+        let counts = box.poster?.counts
+        box.poster?.stop()
+        return counts
     }
     try check(server, #require(counts ?? nil))
     server.stop()
@@ -146,8 +147,9 @@ private func postReports(
     let freeCapacity = loop.perform {
         let poster = ReportPoster(to: .init(host: "127.0.0.1", port: 9, key: "k"), on: loop, log: .silent)
         poster.accept(reports(ofPhones: 0..<ReportPoster.waitingMax))
-        defer { poster.stop() }
-        return poster.freeCapacity
+        let freeCapacity = poster.freeCapacity
+        poster.stop()
+        return freeCapacity
     }
     #expect(freeCapacity == 0)
 }

@@ -153,7 +153,9 @@ private struct KeyDirectory {
         let second = tokens.bearer(for: name, at: minutes(1))
         #expect(second?.text != first?.text && second?.earlyTokenCount != first?.earlyTokenCount)
         wall.withLock { $0 = WallTime(milliseconds: 1_900_000_000_000) }
-        #expect(tokens.bearer(for: name, at: minutes(2))?.text == second?.text)
+        #expect(
+            tokens.bearer(for: name, at: minutes(2))?.text == second?.text,
+            "a second step within 20 minutes causes no token")
         wall.withLock { $0 = WallTime(milliseconds: 1_700_000_180_000) }
         let back = tokens.bearer(for: name, at: minutes(3))
         #expect(back?.text == first?.text)

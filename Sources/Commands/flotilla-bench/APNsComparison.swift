@@ -41,7 +41,7 @@ final class APNsComparison {
         print("    our client: \(ours.summary)")
         print("    h2load: \(theirs.summary)")
         let ratio = String(format: "%.3f", ours.costs.median / theirs.costs.median)
-        print("    processor ratio \(ratio), wanted at most \(APNsBenchmark.target)")
+        print("    processor ratio \(ratio), wanted at most \(APNsBenchmark.processorShareMax)")
     }
 
     // MARK: The processes
@@ -53,9 +53,11 @@ final class APNsComparison {
             throw BenchmarkFailure("a client printed no rate: \(text.suffix(500))")
         }
         // h2load continues when pushes fail, so the count is checked.
-        guard !text.contains("requests:") || text.contains(" \(options.requests) succeeded") else {
+        let isH2load = text.contains("requests:")
+        if isH2load, !text.contains(" \(options.requests) succeeded") {
             throw BenchmarkFailure("pushes of h2load failed: \(text.suffix(700))")
         }
+        // Our client also counts the pushes before its measurement, because its processor time includes them.
         let pushes = number(after: "pushes ", in: text) ?? options.requests
         series.append(rate: rate, processorSeconds: cost.processorSeconds, pushCount: pushes)
     }

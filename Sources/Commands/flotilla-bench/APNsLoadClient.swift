@@ -20,7 +20,7 @@ final class APNsLoadClient: PushReceiver {
     private var template: PushTemplate?
     private var pushedCount = 0
     private var answeredCount = 0
-    /// The number of pushes at the end of the measurement, and its start. Nil until all connections are open.
+    /// The number of pushes at which the measurement ends, and its start. Nil until all connections are open.
     private var measurement: (pushCount: Int, startedAt: Instant)?
     private let createdAt = Instant.now()
     private let result: FirstResult<String>

@@ -21,6 +21,7 @@ enum BrokerLogBenchmark {
                 rates[name, default: []].append(rate)
             }
         }
+        // The names begin with numbers, which order them.
         for (name, values) in rates.sorted(by: { $0.key < $1.key }) {
             print("  \(name): \(grouped(values.median)) MiB a second of processor time")
         }

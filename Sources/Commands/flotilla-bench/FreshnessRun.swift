@@ -29,6 +29,8 @@ final class FreshnessRun {
     /// The step between the starts of two walks, as a share of a lane's sheets. Multiples of it spread evenly.
     private static let goldenRatio = 0.618_033_988_749_894_9
     private static let pushLifetimeSeconds: Int64 = 3_600
+    /// The longest wait for the last receipts after a pass.
+    private static let excessSecondsMax = 60.0
 
     private let options: FreshnessBenchmark.Options
     private let conflates: Bool
@@ -98,13 +100,15 @@ final class FreshnessRun {
         return freshness
     }
 
-    /// Polls receipts for one pass. With conflation it continues until all jobs are finished, at most 60 s longer.
+    /// Polls receipts for one pass. With conflation it continues until all jobs are finished, at most
+    /// `excessSecondsMax` longer.
     private func waitForReceipts(passSeconds: Double) {
         let passEnd = Instant.now().advanced(byMilliseconds: Int(passSeconds * 1000))
         let jobCount = options.seconds * options.phones
-        while Instant.now() < passEnd || conflates && finishedJobs < jobCount {
+        while Instant.now() < passEnd { pollReceipts() }
+        guard conflates else { return }
+        while finishedJobs < jobCount, Instant.now().seconds(since: passEnd) <= Self.excessSecondsMax {
             pollReceipts()
-            if Instant.now().seconds(since: passEnd) > 60 { break }
         }
     }
 

@@ -8,9 +8,6 @@ enum GatewayBenchmark {
     private static let connections = 64
     private static let rounds = 3
 
-    /// Reports per second of the gateway's processor time, and per second of the round.
-    private typealias ReportRate = (perCoreSecond: Double, perSecond: Double)
-
     static func run(arguments: [String]) throws {
         var reader = OptionReader(arguments)
         let brokers = try reader.removeBrokers()?.joined(separator: ",")
@@ -18,7 +15,7 @@ enum GatewayBenchmark {
         let cluster = brokers ?? "the embedded broker"
         print("reports through the gateway by HTTP/1.1, \(connections) connections, into \(cluster)")
         for (reportsPerBody, requests) in [(1, 100_000), (20, 20_000), (500, 2_000)] {
-            var rates: [ReportRate] = []
+            var rates: [WorkRate] = []
             for _ in 0..<rounds {
                 rates.append(
                     try measureRound(reportsPerBody: reportsPerBody, requests: requests, brokers: brokers))
@@ -32,15 +29,17 @@ enum GatewayBenchmark {
         }
     }
 
+    /// Returns the rate of reports, by the client's clock and by the gateway's processor time.
     private static func measureRound(
         reportsPerBody: Int, requests: Int, brokers: String?
-    ) throws -> ReportRate {
+    ) throws -> WorkRate {
         let testBed = try GatewayTestBed(role: .report, brokers: brokers)
         let posted = try testBed.post(
             makeBody(reportCount: reportsPerBody), to: "/v1/reports", requests: requests,
             connections: connections)
-        let reports = Double(reportsPerBody * requests)
-        return (reports / testBed.tearDown(), reports / posted.seconds)
+        return WorkRate(
+            count: Double(reportsPerBody * requests), seconds: posted.seconds,
+            processorSeconds: testBed.tearDown())
     }
 
     private static func makeBody(reportCount count: Int) -> String {

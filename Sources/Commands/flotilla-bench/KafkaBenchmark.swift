@@ -105,6 +105,7 @@ enum KafkaBenchmark {
                 to: topic, partition: Int32(index & 3), key: value.span.extracting(0..<8), value: value.span,
                 tag: UInt64(index)) == .full
             {
+                // The producer is full. Records leave it when they are acknowledged.
                 while producer.collectDeliveries(
                     into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0)
                 {}

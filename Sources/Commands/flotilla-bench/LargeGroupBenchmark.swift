@@ -155,8 +155,9 @@ final class LargeGroupBenchmark {
         try sendToAll(event: event, bodyBytes: bodyBytes)
         var firstJobSeconds: Double?
         while openSend != nil {
-            if firstJobSeconds == nil, jobs.poll(waitMilliseconds: 1, forEach: { _ in }) > 0 {
-                firstJobSeconds = Instant.now().seconds(since: start)
+            if firstJobSeconds == nil {
+                let jobCount = jobs.poll(waitMilliseconds: 1) { _ in }
+                if jobCount > 0 { firstJobSeconds = Instant.now().seconds(since: start) }
             }
             try pollProgress(waitMilliseconds: firstJobSeconds == nil ? 0 : 2)
             try meanwhile()

@@ -18,6 +18,14 @@ enum MergeBenchmark {
         print("reports merged per core-second (median), one installation with two tokens and a profile")
         let rounds = Rounds(count: 9, iterations: 50_000)
         let merger = ReportMerger(app: app, seal: TokenSeal(keys: nil))
+        let stored = try makeInstallation(with: merger)
+        try measureRepeatedReports(with: merger, stored: stored, rounds: rounds)
+        try measureNewTokens(with: merger, stored: stored, rounds: rounds)
+        try measureRecords(of: stored, rounds: rounds)
+    }
+
+    /// Returns an installation with two tokens and a profile.
+    private static func makeInstallation(with merger: ReportMerger) throws -> Installation {
         var stored: Installation?
         for report in [
             makeProfileReport(), makeStartTokenReport(number: 0), makeUpdateTokenReport(number: 0),
@@ -29,9 +37,13 @@ enum MergeBenchmark {
             ).installation
         }
         guard let stored else { throw BenchmarkFailure("nothing was merged") }
+        return stored
+    }
 
-        var number = 0
-        var token = 1
+    /// Measures reports that the installation already contains.
+    private static func measureRepeatedReports(
+        with merger: ReportMerger, stored: Installation, rounds: Rounds
+    ) throws {
         let storedReport = makeStartTokenReport(number: 0)
         try printRate(of: "the same again", rounds: rounds) {
             guard
@@ -43,6 +55,7 @@ enum MergeBenchmark {
                 throw BenchmarkFailure("the same report again changed something")
             }
         }
+        var number = 0
         try printRate(of: "the same report, later", rounds: rounds) {
             number += 1
             let at = startMilliseconds + 1 + Int64(number % 60_000)
@@ -53,6 +66,13 @@ enum MergeBenchmark {
                 throw BenchmarkFailure("the repeated report was written again")
             }
         }
+    }
+
+    private static func measureNewTokens(
+        with merger: ReportMerger, stored: Installation, rounds: Rounds
+    ) throws {
+        // Each iteration takes the next number, and so a token that differs from all before.
+        var token = 1
         try printRate(of: "a start token rotates", rounds: rounds) {
             token += 1
             try mergeNewToken(with: merger, report: makeStartTokenReport(number: token), stored: stored)
@@ -65,6 +85,10 @@ enum MergeBenchmark {
             token += 1
             try mergeNewToken(with: merger, report: makeStartTokenReport(number: token), stored: nil)
         }
+    }
+
+    /// Measures the records that ingest reads and writes.
+    private static func measureRecords(of stored: Installation, rounds: Rounds) throws {
         var writer = JSONWriter()
         try printRate(of: "its record written", rounds: rounds) { stored.encode(to: &writer) }
         let (bytes, reader) = (stored.encoded(), JSONReader())

@@ -61,6 +61,7 @@ enum RegistryKafkaBenchmark {
         rows.forEachRow(limit: count) { key, value, offset in
             while producer.send(to: topic, partition: 0, key: key, value: value, tag: UInt64(offset)) == .full
             {
+                // The producer is full. Records leave it when they are acknowledged.
                 while producer.collectDeliveries(
                     into: &deliveries, waitMilliseconds: deliveries.isEmpty ? 10 : 0)
                 {}

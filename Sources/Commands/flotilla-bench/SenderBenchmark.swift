@@ -6,7 +6,7 @@ internal import Jobs
 /// Broker, server and this process, which writes jobs and reads receipts, run on processor 0.
 enum SenderBenchmark {
     /// The limit on the sender's processor time with all its work, as a share of h2load's.
-    static let target = 0.85
+    static let processorShareMax = 0.85
     /// The limit on the private memory of the sender's process.
     static let memoryMiBMax = 200
 

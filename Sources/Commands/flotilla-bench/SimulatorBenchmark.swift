@@ -59,14 +59,13 @@ enum SimulatorBenchmark {
             output: path + "/server")
         let port = try waitForOutput(after: "port ", in: server)
         let (bodyFile, urlFile) = (path + "/body", path + "/paths")
-        let padding = String(repeating: "x", count: bodyBytes - 75)
-        let payload =
-            #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"x":"\#(padding)"}}}"#
+        let payload = makePayload()
         try payload.write(toFile: bodyFile, atomically: true, encoding: .utf8)
         // There is no apns-id, because h2load cannot vary it. The simulator makes one for each push.
-        let phonePaths =
-            mode == .phones ? ["/3/device/" + (try waitForOutput(after: "token ", in: server))] : []
-        let devicePaths = phonePaths.isEmpty ? (0..<PushLoad.tokenCount).map(PushLoad.path) : phonePaths
+        let devicePaths =
+            mode == .phones
+            ? ["/3/device/" + (try waitForOutput(after: "token ", in: server))]
+            : (0..<PushLoad.tokenCount).map(PushLoad.path)
         let urls = devicePaths.map { "https://127.0.0.1:\(port)\($0)\n" }
         try urls.joined().write(toFile: urlFile, atomically: true, encoding: .utf8)
         let command = [
@@ -91,6 +90,14 @@ enum SimulatorBenchmark {
                 + "(h2load \(grouped(Double(pushes) / loadCost.processorSeconds)) on its own processor), "
                 + "\(cost.peakMemoryMiB) MiB; target \(grouped(mode.target)): "
                 + (perProcessorSecond >= mode.target ? "met" : "MISSED"))
+    }
+
+    /// Returns an update of `bodyBytes`.
+    private static func makePayload() -> String {
+        let (head, tail) = (
+            #"{"aps":{"timestamp":1763632800,"event":"update","content-state":{"x":""#, #""}}}"#
+        )
+        return head + String(repeating: "x", count: bodyBytes - head.utf8.count - tail.utf8.count) + tail
     }
 
     /// Waits until the simulator serves. Returns the rest of the line that begins with the name, such as `port `.

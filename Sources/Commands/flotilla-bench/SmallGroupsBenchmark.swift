@@ -141,16 +141,16 @@ final class SmallGroupsBenchmark {
         _ = try testBed.waitUntilIdle()
         let reader = JSONReader(limits: Expansion.limits)
         var count = 0
-        while expansions.poll(
-            waitMilliseconds: 1000,
-            forEach: { record in
+        var readCount = 0
+        repeat {
+            readCount = expansions.poll(waitMilliseconds: 1000) { record in
                 guard let value = [UInt8](copying: record.value),
                     case .expansion(let expansion)? = try? ExpansionRequest.decode(value, with: reader),
                     updates.contains(expansion.send)
                 else { return }
                 count += 1
-            }) > 0
-        {}
+            }
+        } while readCount > 0
         let mean = String(format: "%.2f", Double(count) / Double(max(1, updates.count)))
         print("  an update of a group of one phone: \(mean) expansions, with \(options.lanes) lanes")
     }

@@ -31,12 +31,12 @@ enum StageWorker {
         // The batches are small, so that there are more steps at which the process can die.
         settings.batchRecordsMax = options.batchRecords ?? 2000
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
-        try run(options: options, name: "ingest") { [settings] environment, death in
+        try run(options: options, name: "ingest") { [settings] environment, killTrigger in
             IngestService(
                 settings, in: environment,
                 // A proof of the sweep does not wait until the clocks are watched for a minute.
                 settleMilliseconds: options.sweepMilliseconds == nil ? ClusterClock.settleMilliseconds : 0,
-                onStep: { death.didReach(step: $0.rawValue) })
+                onStep: { killTrigger.didReach(step: $0.rawValue) })
         }
     }
 
@@ -45,10 +45,10 @@ enum StageWorker {
         let options = try StageWorkerOptions(parsing: arguments)
         settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
         settings.sweepMilliseconds = options.sweepMilliseconds ?? settings.sweepMilliseconds
-        try run(options: options, name: "planner") { [settings] environment, death in
+        try run(options: options, name: "planner") { [settings] environment, killTrigger in
             FanOutService(
                 settings, in: environment, loops: [.planner],
-                onPlannerStep: { death.didReach(step: $0.rawValue) })
+                onPlannerStep: { killTrigger.didReach(step: $0.rawValue) })
         }
     }
 
@@ -58,10 +58,10 @@ enum StageWorker {
         // The pages are small, so that there are more steps to die at, and the proof knows the size of one.
         settings.pageRowsMax = ExpanderKillTest.pageRowsMax
         try run(options: StageWorkerOptions(parsing: arguments), name: "expander") {
-            [settings] environment, death in
+            [settings] environment, killTrigger in
             FanOutService(
                 settings, in: environment, loops: [.expander], onPlannerStep: { _ in },
-                onExpanderStep: { death.didReach(step: $0.rawValue) })
+                onExpanderStep: { killTrigger.didReach(step: $0.rawValue) })
         }
     }
 
@@ -96,8 +96,8 @@ enum StageWorker {
         var settings = SchedulerSettings()
         let options = try StageWorkerOptions(parsing: arguments)
         settings.sessionMilliseconds = options.sessionMilliseconds ?? StageProcess.sessionMilliseconds
-        try run(options: options, name: "scheduler") { [settings] environment, death in
-            SchedulerService(settings, in: environment, onStep: { death.didReach(step: $0.rawValue) })
+        try run(options: options, name: "scheduler") { [settings] environment, killTrigger in
+            SchedulerService(settings, in: environment, onStep: { killTrigger.didReach(step: $0.rawValue) })
         }
     }
 
@@ -107,8 +107,8 @@ enum StageWorker {
         // The batches are small, so that there are more steps at which the process can die.
         settings.batchRecordsMax = 2000
         try run(options: StageWorkerOptions(parsing: arguments), name: "insight") {
-            [settings] environment, death in
-            InsightService(settings, in: environment, onStep: { death.didReach(step: $0.rawValue) })
+            [settings] environment, killTrigger in
+            InsightService(settings, in: environment, onStep: { killTrigger.didReach(step: $0.rawValue) })
         }
     }
 
@@ -123,8 +123,8 @@ enum StageWorker {
         settings.callMilliseconds = 2000
         let record = try WebhookEndpoint.decode(Array((options.webhook ?? "").utf8), with: JSONReader())
         try run(options: options, name: "webhooks", catalog: WebhookTestEndpoint.catalog(with: record)) {
-            [settings] environment, death in
-            WebhooksService(settings, in: environment, onStep: { death.didReach(step: $0.rawValue) })
+            [settings] environment, killTrigger in
+            WebhooksService(settings, in: environment, onStep: { killTrigger.didReach(step: $0.rawValue) })
         }
     }
 

@@ -36,8 +36,9 @@ final class TopicWatch {
     @discardableResult
     func poll(waitMilliseconds: Int32, forEach body: (borrowing Kafka.Record) -> Void) -> Int {
         _ = consumer.poll(into: &batch, waitMilliseconds: waitMilliseconds)
-        defer { batch.clear() }
         for index in 0..<batch.count { body(batch[index]) }
-        return batch.count
+        let count = batch.count
+        batch.clear()
+        return count
     }
 }

@@ -39,7 +39,7 @@ struct Usage {
     }
 }
 
-/// How fast work was done: by the wall clock, and by the time on processors.
+/// The rate of work: by the wall clock, and by the time on processors.
 struct WorkRate {
     let perSecond: Double
     let perCoreSecond: Double

@@ -68,7 +68,8 @@ struct PhoneClockTests {
             #expect(updateAfterRemoval.status == 410 && updateAfterRemoval.reason == "Unregistered")
             let unregisteredAt = try #require(updateAfterRemoval.timestamp)
             let expected = Int64(startedAt) + 12 * 3_600_000
-            // The end is found by a turn and counted from the start of the activity, some moments earlier.
+            // A tick finds the end. It is counted from the start of the activity, some moments before `startedAt`
+            // was read.
             #expect(
                 (expected - 60_000...expected + 60_000).contains(unregisteredAt),
                 "\(unregisteredAt - expected) ms later")

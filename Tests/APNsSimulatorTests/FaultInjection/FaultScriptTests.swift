@@ -68,7 +68,7 @@ struct FaultScriptTests {
                 let before = alone.fault(for: request, milliseconds: 0)
                 let after = joined.fault(for: request, milliseconds: 0)
                 #expect(
-                    before.requestFault == .none || before.requestFault == after.requestFault, "seed \(seed)")
+                    before.requestFault == nil || before.requestFault == after.requestFault, "seed \(seed)")
                 #expect(before.delayMilliseconds == after.delayMilliseconds, "seed \(seed)")
                 #expect(before.connectionFault == after.connectionFault, "seed \(seed)")
             }

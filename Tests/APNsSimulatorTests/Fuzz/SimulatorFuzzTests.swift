@@ -122,7 +122,11 @@ import Testing
     private static func pulled(_ pull: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
         var pulled: [UInt8] = []
         withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
-            while case let count = pull(buffer), count > 0 { pulled += buffer[..<count] }
+            while true {
+                let count = pull(buffer)
+                guard count > 0 else { return }
+                pulled += buffer[..<count]
+            }
         }
         return pulled
     }

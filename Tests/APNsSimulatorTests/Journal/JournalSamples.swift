@@ -5,7 +5,7 @@ import Payloads
 
 @testable import APNsSimulator
 
-/// Returns an entry as the simulator would write it.
+/// Returns an entry as the simulator would write it. By default it is an update that APNs accepted and the phone got.
 func journalEntry(
     _ number: Int, token: Int = 0, id: PushID? = nil, end: JournalEntry.Outcome? = nil,
     delivered: Bool = true,

@@ -9,7 +9,7 @@ private func instant(_ milliseconds: Int) -> Instant {
 }
 
 /// The limit of new connections to a host, which all pools of a process share. A pool asks again and again (`take`)
-/// until it gets a connect. The number of the pool is its app.
+/// until it gets a connect. In these tests each pool belongs to another app, and its number stands for the app.
 @Suite struct ConnectBudgetTests {
     @Test func `a pool without a connection goes before a pool that wants one more`() {
         // One connect each second.

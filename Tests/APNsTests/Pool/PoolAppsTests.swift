@@ -46,7 +46,7 @@ import Testing
         let limits = PushDeadlines(deadline: world.now.advanced(byMilliseconds: 5_000))
         let submitted = (0..<count).compactMap { _ in world.submit(limits) }
         world.send()
-        world.live(milliseconds: Self.roundMilliseconds)
+        world.run(milliseconds: Self.roundMilliseconds)
         return submitted
     }
 

@@ -10,7 +10,7 @@ struct PoolLink {
         let request: Int
         let limits: PushDeadlines
         /// Whether its bytes were sent.
-        var hasLeft = false
+        var isSent = false
         /// Whether its outcome was reported. After that, only a late answer or its absence is reported.
         var isReported = false
         /// Whether the request was given up and its reset is not sent yet. Until then it holds its stream.
@@ -26,10 +26,10 @@ struct PoolLink {
     /// A message of the server that the client has not read yet.
     enum ServerMessage {
         case settings(Int)
-        case goaway(last: Int, isCalm: Bool)
+        case goaway(last: Int, isEnhanceYourCalm: Bool)
         case answer(Int, ResponseEffect)
         case refuse(Int)
-        case reset(Int, isCalm: Bool)
+        case reset(Int, isEnhanceYourCalm: Bool)
         case pong
     }
 
@@ -58,7 +58,7 @@ struct PoolLink {
     // The state that the client knows by the messages that it has read.
     var knownStreamsMax = 1
     var hasReadGoaway = false
-    /// Whether an answer has proven the provider token on this connection.
+    /// Whether an answer has shown that the server accepts the provider token on this connection.
     var isAuthorized = false
     /// Number of requests that ended without an answer since the last answer.
     var overdues = 0
@@ -71,7 +71,7 @@ struct PoolLink {
     }
 
     /// Whether the session takes one more request.
-    var takesMore: Bool { streams.values.count { !$0.hasLeft } < unsentMax }
+    var takesMore: Bool { streams.values.count { !$0.isSent } < unsentMax }
 
     /// Returns the rule that another request would break now, or nil.
     func ruleBrokenBySending(with settings: PoolSettings, at now: Instant) -> String? {
@@ -96,7 +96,7 @@ struct PoolLink {
 
     /// Sends the session's data: requests, and the resets of requests that were given up.
     ///
-    /// - Returns: the streams that this closed, and the streams whose time to leave has passed.
+    /// - Returns: the streams that this closed, and the streams whose `sendBy` has passed.
     mutating func flush(at now: Instant) -> (closed: [Int], tooLate: [Int]) {
         guard !isClogged else { return ([], []) }
         var closed: [Int] = []
@@ -104,10 +104,10 @@ struct PoolLink {
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) {
             if stream.isGivenUp {
                 closed.append(id)
-            } else if !stream.hasLeft, stream.limits.sendBy <= now {
+            } else if !stream.isSent, stream.limits.sendBy <= now {
                 tooLate.append(id)
-            } else if !stream.hasLeft {
-                streams[id]?.hasLeft = true
+            } else if !stream.isSent {
+                streams[id]?.isSent = true
                 toServer.append(Frame(stream: id, request: stream.request))
             }
         }
@@ -128,7 +128,9 @@ struct PoolLink {
     }
 
     /// Handles a reset with ENHANCE_YOUR_CALM that the client read.
-    mutating func noteCalm(at now: Instant) { window.narrow(within: knownStreamsMax, isCalm: true, at: now) }
+    mutating func noteEnhanceYourCalm(at now: Instant) {
+        window.narrow(within: knownStreamsMax, isEnhanceYourCalm: true, at: now)
+    }
 }
 
 /// The largest number of streams that a pool may use after trouble: half of the previous number, and one step more
@@ -160,11 +162,11 @@ struct PoolWindow {
     mutating func noteAnswer(isTrouble: Bool, within streamsMax: Int, at now: Instant) {
         troubleShare += (isTrouble ? Self.shareOfOneAnswer : 0) - troubleShare / 16
         if isTrouble, troubleShare >= Self.troubleShareMax {
-            narrow(within: streamsMax, isCalm: false, at: now)
+            narrow(within: streamsMax, isEnhanceYourCalm: false, at: now)
         }
     }
 
-    mutating func narrow(within streamsMax: Int, isCalm: Bool, at now: Instant) {
+    mutating func narrow(within streamsMax: Int, isEnhanceYourCalm: Bool, at now: Instant) {
         let isOfSameBurst =
             narrowedAt.map { now.milliseconds(since: $0) < settings.narrowIntervalMilliseconds } ?? false
         base = self.streamsMax(at: now)
@@ -174,7 +176,9 @@ struct PoolWindow {
             troubleShare = 0
         }
         // The first step comes only after the pause.
-        let pause = isCalm ? settings.enhanceYourCalmMilliseconds - settings.widenIntervalMilliseconds : 0
+        let pause =
+            isEnhanceYourCalm
+            ? settings.enhanceYourCalmMilliseconds - settings.widenIntervalMilliseconds : 0
         widensFrom = max(widensFrom, now.advanced(byMilliseconds: pause))
     }
 }

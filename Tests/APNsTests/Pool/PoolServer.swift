@@ -46,7 +46,7 @@ extension PoolWorld {
     private mutating func reportClosed(_ closed: [Int], tooLate: [Int], on number: UInt32) {
         for id in tooLate + closed {
             guard let stream = links[number]?.streams[id] else { continue }
-            if !stream.isReported { report(.overdue(hasLeft: false), of: stream.ticket, on: number) }
+            if !stream.isReported { report(.overdue(mayHaveBeenSent: false), of: stream.ticket, on: number) }
             links[number]?.forget(id)
             reportFreedStream(of: stream.ticket, on: number)
         }
@@ -79,7 +79,7 @@ extension PoolWorld {
         case 7: send(.refuse(frame.stream), on: number)
         case 8:
             if random.number(below: 2) == 0 { accept(frame, on: link) }
-            send(.reset(frame.stream, isCalm: random.number(below: 2) == 0), on: number)
+            send(.reset(frame.stream, isEnhanceYourCalm: random.number(below: 2) == 0), on: number)
         case 9:
             let effects: [ResponseEffect] = [
                 .nothing, .connectionUnusable, .tokenExpired(isRemade: true), .tokenExpired(isRemade: false),
@@ -104,12 +104,12 @@ extension PoolWorld {
             guard link.goawayLast == .max else { return }
             // GOAWAY does not go below streams that the server has read, because they may be processed. Later
             // streams are ignored.
-            let newestSent = link.streams.filter { $0.value.hasLeft }.keys.max() ?? 0
+            let newestSent = link.streams.filter { $0.value.isSent }.keys.max() ?? 0
             let firstUnread = link.toServer.map(\.stream).min()
             let newestRead = firstUnread.map { $0 - 1 } ?? newestSent
             let lastStream = min(newestSent, newestRead)
             links[number]?.goawayLast = lastStream
-            send(.goaway(last: lastStream, isCalm: random.number(below: 4) == 0), on: number)
+            send(.goaway(last: lastStream, isEnhanceYourCalm: random.number(below: 4) == 0), on: number)
         case 3: links[number]?.isSilent = true
         case 4: links[number]?.isDeaf = true
         case 5, 6: links[number]?.isClogged.toggle()
@@ -140,7 +140,8 @@ extension PoolWorld {
                 return
             }
             pool.applySettings(of: number, streamsMax: streamsMax)
-        case .goaway(let last, let isCalm): handleGoaway(lastStream: last, isCalm: isCalm, on: number)
+        case .goaway(let last, let isEnhanceYourCalm):
+            handleGoaway(lastStream: last, isEnhanceYourCalm: isEnhanceYourCalm, on: number)
         case .pong: pool.recordPong(on: number)
         case .answer(let stream, let effect):
             if links[number]?.streams[stream] != nil { links[number]?.noteAnswer(effect, at: now) }
@@ -148,18 +149,21 @@ extension PoolWorld {
         case .refuse(let stream):
             links[number]?.overdues = 0
             finish(stream, with: .refused, on: number)
-        case .reset(let stream, let isCalm):
+        case .reset(let stream, let isEnhanceYourCalm):
             links[number]?.overdues = 0
-            if isCalm, links[number]?.streams[stream]?.isReported == false {
-                links[number]?.noteCalm(at: now)
+            if isEnhanceYourCalm, links[number]?.streams[stream]?.isReported == false {
+                links[number]?.noteEnhanceYourCalm(at: now)
             }
-            finish(stream, with: .reset(isCalm: isCalm, hasLeft: true), on: number)
+            finish(
+                stream, with: .reset(isEnhanceYourCalm: isEnhanceYourCalm, mayHaveBeenSent: true), on: number)
         }
     }
 
-    private mutating func handleGoaway(lastStream: Int, isCalm: Bool, on number: UInt32) {
+    private mutating func handleGoaway(lastStream: Int, isEnhanceYourCalm: Bool, on number: UInt32) {
         links[number]?.hasReadGoaway = true
-        if mutant != .ignoresGoaway { pool.handleGoaway(on: number, isEnhanceYourCalm: isCalm, at: now) }
+        if mutant != .ignoresGoaway {
+            pool.handleGoaway(on: number, isEnhanceYourCalm: isEnhanceYourCalm, at: now)
+        }
         let last = mutant == .ignoresLastStream ? 0 : lastStream
         let unprocessed = (links[number]?.streams ?? [:]).keys.filter { $0 > last }.sorted()
         for stream in unprocessed { finish(stream, with: .notProcessed, on: number) }

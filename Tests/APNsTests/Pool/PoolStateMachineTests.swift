@@ -26,10 +26,10 @@ private struct PoolFixture {
         return pool.takeActions()
     }
 
-    /// Submits requests that must be sent within `deadline` milliseconds.
-    mutating func submit(_ count: Int, at milliseconds: Int, deadline: Int = 5_000) {
+    /// Submits requests whose `sendBy` is `sendWithin` milliseconds later.
+    mutating func submit(_ count: Int, at milliseconds: Int, sendWithin: Int = 5_000) {
         for _ in 0..<count {
-            _ = try? pool.submit(sendBy: instant(milliseconds + deadline), at: instant(milliseconds))
+            _ = try? pool.submit(sendBy: instant(milliseconds + sendWithin), at: instant(milliseconds))
         }
     }
 
@@ -75,7 +75,7 @@ private struct PoolFixture {
     #expect(first.count == 1)
     _ = fixture.pool.end(first[0].ticket, with: .answered(.nothing), at: instant(2_010))
     let second = fixture.takeSends(at: 2_010)
-    #expect(second.count == 1, "this answer does not prove the token")
+    #expect(second.count == 1, "this answer does not show that the token is accepted")
     _ = fixture.pool.end(second[0].ticket, with: .answered(.authorizes), at: instant(2_020))
     #expect(fixture.takeSends(at: 2_020).count == 8, "the other requests")
 }
@@ -98,9 +98,9 @@ private struct PoolFixture {
     #expect(fixture.tick(at: 200).isEmpty, "only one connection is allowed")
 }
 
-@Test func `a request that got no connection ends at its deadline as not processed`() {
+@Test func `a request that got no connection in time ends as not processed`() {
     var fixture = PoolFixture()
-    fixture.submit(2, at: 0, deadline: 1_000)
+    fixture.submit(2, at: 0, sendWithin: 1_000)
     _ = fixture.tick(at: 0)
     #expect(fixture.tick(at: 999).isEmpty)
     let ends = fixture.tick(at: 1_000).filter {
@@ -128,7 +128,7 @@ private struct PoolFixture {
 @Test func `silence with open streams brings a PING after ten seconds and a close five seconds later`() {
     var fixture = PoolFixture { $0.connectionsMax = 1 }
     fixture.open()
-    fixture.submit(1, at: 100, deadline: 100_000)
+    fixture.submit(1, at: 100, sendWithin: 100_000)
     #expect(fixture.takeSends(at: 100).count == 1)
     #expect(fixture.tick(at: 10_000).isEmpty)
     #expect(fixture.tick(at: 10_100) == [.ping(1)])
@@ -158,7 +158,7 @@ private struct PoolFixture {
     fixture.submit(1, at: 1_300)
     let sent = fixture.takeSends(at: 1_300)
     #expect(sent.map(\.connection) == [2], "the less loaded connection")
-    #expect(fixture.tick(at: 1_350).isEmpty, "the new connection is not proven yet")
+    #expect(fixture.tick(at: 1_350).isEmpty, "the new connection is not authorized yet")
     _ = fixture.pool.end(sent[0].ticket, with: .answered(.authorizes), at: instant(1_400))
     #expect(fixture.tick(at: 1_400).isEmpty, "the old connection has an open request")
     fixture.submit(1, at: 1_450)
@@ -183,7 +183,7 @@ private struct PoolFixture {
 @Test func `a refused request pauses and is sent again, and ends after twenty refusals`() {
     var fixture = PoolFixture { $0.connectionsMax = 1 }
     fixture.open()
-    fixture.submit(1, at: 100, deadline: 100_000)
+    fixture.submit(1, at: 100, sendWithin: 100_000)
     var time = 100
     for _ in 0..<20 {
         let sent = fixture.takeSends(at: time)
@@ -205,10 +205,11 @@ private struct PoolFixture {
 @Test func `ENHANCE_YOUR_CALM halves the window, which then grows again`() {
     var fixture = PoolFixture { $0.connectionsMax = 1 }
     fixture.open(streams: 40)
-    fixture.submit(60, at: 100, deadline: 10_000_000)
+    fixture.submit(60, at: 100, sendWithin: 10_000_000)
     let sent = fixture.takeSends(at: 100)
     #expect(sent.count == 40)
-    let reset = fixture.pool.end(sent[0].ticket, with: .reset(isCalm: true, hasLeft: true), at: instant(110))
+    let reset = fixture.pool.end(
+        sent[0].ticket, with: .reset(isEnhanceYourCalm: true, mayHaveBeenSent: true), at: instant(110))
     #expect(reset == .ended(.unknown(.reset)))
     for send in sent[1...] {
         _ = fixture.pool.end(send.ticket, with: .answered(.authorizes), at: instant(120))
@@ -248,12 +249,12 @@ private struct PoolFixture {
     fixture.submit(3, at: 100)
     let sent = fixture.takeSends(at: 100)
     for send in sent.prefix(2) {
-        _ = fixture.pool.end(send.ticket, with: .overdue(hasLeft: true), at: instant(5_100))
+        _ = fixture.pool.end(send.ticket, with: .overdue(mayHaveBeenSent: true), at: instant(5_100))
     }
     fixture.submit(1, at: 5_200)
-    #expect(fixture.takeSends(at: 5_200).count == 1, "two overdue requests do not make it deaf")
+    #expect(fixture.takeSends(at: 5_200).count == 1, "two overdue requests do not make it unresponsive")
     #expect(
-        fixture.pool.end(sent[2].ticket, with: .overdue(hasLeft: true), at: instant(5_300))
+        fixture.pool.end(sent[2].ticket, with: .overdue(mayHaveBeenSent: true), at: instant(5_300))
             == .ended(.unknown(.overdue))
     )
     fixture.pool.recordPong(on: 1)
@@ -265,7 +266,7 @@ private struct PoolFixture {
     #expect(fixture.pool.handleFreedStream(of: sent[1].ticket, on: 1) == .noLateAnswer)
 }
 
-@Test func `an unproven connection of the suspects is retired after one overdue push`() {
+@Test func `an unauthorized connection of the suspects is retired after one overdue push`() {
     var settings = PoolSettings().forSuspects
     settings.backoffMilliseconds = 0...0
     var pool = PoolStateMachine(settings: settings, seed: 1)
@@ -276,14 +277,14 @@ private struct PoolFixture {
     pool.handleOpen(of: 1, at: instant(10))
     pool.applySettings(of: 1, streamsMax: 100)
     #expect(pool.nextSend(at: instant(10))?.ticket == first)
-    _ = first.map { pool.end($0, with: .overdue(hasLeft: true), at: instant(1_000)) }
+    _ = first.map { pool.end($0, with: .overdue(mayHaveBeenSent: true), at: instant(1_000)) }
     _ = try? pool.submit(sendBy: instant(5_000), at: instant(1_100))
     #expect(pool.nextSend(at: instant(1_100)) == nil)
     pool.tick(at: instant(1_150)) { budget.take(for: 1, request: $0, at: instant(1_150)) }
     #expect(pool.takeActions() == [.connect(2)])
 }
 
-@Test func `a push that had to leave before is not sent, even without a tick in between`() throws {
+@Test func `a push whose sendBy has passed is not sent, even without a tick in between`() throws {
     var fixture = PoolFixture()
     fixture.open()
     _ = fixture.tick(at: 30)
@@ -299,7 +300,7 @@ private struct PoolFixture {
     fixture.submit(4, at: 100)
     let sent = fixture.takeSends(at: 100)
     #expect(sent.count == 2)
-    _ = fixture.pool.end(sent[0].ticket, with: .overdue(hasLeft: false), at: instant(110))
+    _ = fixture.pool.end(sent[0].ticket, with: .overdue(mayHaveBeenSent: false), at: instant(110))
     _ = fixture.pool.end(sent[1].ticket, with: .withdrawn, at: instant(110))
     #expect(fixture.takeSends(at: 120).isEmpty)
     #expect(fixture.pool.handleFreedStream(of: sent[0].ticket, on: 1) == .stale)
@@ -308,10 +309,10 @@ private struct PoolFixture {
     #expect(fixture.takeSends(at: 140).count == 1)
 }
 
-@Test func `a push whose time to leave has passed is not sent when a stream becomes free`() {
+@Test func `a push whose sendBy has passed is not sent when a stream becomes free`() {
     var fixture = PoolFixture { $0.connectionsMax = 1 }
     fixture.open(streams: 1)
-    fixture.submit(2, at: 100, deadline: 1_000)
+    fixture.submit(2, at: 100, sendWithin: 1_000)
     let sent = fixture.takeSends(at: 100)
     _ = fixture.pool.end(sent[0].ticket, with: .answered(.authorizes), at: instant(1_100))
     #expect(fixture.takeSends(at: 1_100).isEmpty)
@@ -321,11 +322,10 @@ private struct PoolFixture {
 }
 
 @Test(arguments: [ResponseEffect.connectionUnusable, .tokenExpired(isRemade: true), .tooManyTokens])
-func `an answer that asks for another try ends a push whose time to leave has passed`(effect: ResponseEffect)
-{
+func `an answer that asks for another try ends a push whose sendBy has passed`(effect: ResponseEffect) {
     var fixture = PoolFixture { $0.connectionsMax = 2 }
     fixture.open()
-    fixture.submit(2, at: 100, deadline: 1_000)
+    fixture.submit(2, at: 100, sendWithin: 1_000)
     let sent = fixture.takeSends(at: 100)
     #expect(fixture.pool.end(sent[0].ticket, with: .answered(effect), at: instant(1_099)) == .retry)
     #expect(
@@ -351,7 +351,7 @@ func `an answer that asks for another try ends a push whose time to leave has pa
 @Test func `a refused push goes over another connection, even if that one is busier`() throws {
     var fixture = PoolFixture { $0.connectionsMax = 2 }
     fixture.open(streams: 40)
-    fixture.submit(45, at: 100, deadline: 100_000)
+    fixture.submit(45, at: 100, sendWithin: 100_000)
     let all = fixture.takeSends(at: 100)
     fixture.pool.recordRead(on: 1, at: instant(1_000))
     #expect(all.count == 40 && fixture.tick(at: 1_050) == [.connect(2)])
@@ -382,7 +382,7 @@ func `an answer that asks for another try ends a push whose time to leave has pa
         $0.requestsMax = 400
     }
     fixture.open(streams: 100)
-    fixture.submit(150, at: 100, deadline: 10_000_000)
+    fixture.submit(150, at: 100, sendWithin: 10_000_000)
     let sent = fixture.takeSends(at: 100)
     #expect(sent.count == 40)
     for send in sent { _ = fixture.pool.end(send.ticket, with: .answered(.serverTrouble), at: instant(200)) }

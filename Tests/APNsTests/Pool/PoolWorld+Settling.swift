@@ -11,7 +11,7 @@ extension PoolWorld {
     /// then the pool must stop and release everything.
     mutating func settle() {
         isCalm = true
-        live(milliseconds: 20_000)
+        run(milliseconds: 20_000)
         if !openRequests.isEmpty || !overdueRequests.isEmpty { brokenRules.insert("a request never ended") }
         if !pool.isIdle { brokenRules.insert("requests are left in the pool's table") }
         let queuedCount = pool.waitingCount + pool.backingOffCount + pool.lateCount
@@ -34,7 +34,7 @@ extension PoolWorld {
     }
 
     /// Lets the client and the server work for a while, in rounds.
-    mutating func live(milliseconds: Int) {
+    mutating func run(milliseconds: Int) {
         for _ in 0..<milliseconds / Self.roundMilliseconds {
             for number in links.keys.sorted() { readMessages(on: number) }
             for _ in 0..<4 { serveRandomLink() }
@@ -52,7 +52,7 @@ extension PoolWorld {
         for _ in 0..<lostToDeafConnections + lostToPauses {
             let deadlines = PushDeadlines(deadline: now.advanced(byMilliseconds: answerMilliseconds))
             let request = submit(deadlines)
-            live(milliseconds: answerMilliseconds + Self.roundMilliseconds)
+            run(milliseconds: answerMilliseconds + Self.roundMilliseconds)
             if let request, requests[request]?.end == .answered { return }
         }
         brokenRules.insert("a pool with a working server answers no requests")

@@ -5,7 +5,7 @@ import Simulation
 
 /// A simulation of a pool, its connections (`PoolLink`) and their server, all as values. Frames take time in both
 /// directions, and the server does anything that the protocol permits. The world checks the rules of the pool from
-/// outside, and collects the broken ones in `faults`. `PoolServer.swift` has the server's part.
+/// outside, and collects the broken ones in `brokenRules`. `PoolServer.swift` has the server's part.
 ///
 /// A test calls `takeRandomStep` often, and then `settle`. The pool is owned by a sender, which submits and withdraws
 /// requests. Each request has a number here and a ticket in the pool.
@@ -42,8 +42,9 @@ struct PoolWorld {
     private var lastPosition = 0
     /// The positions of requests that were never sent.
     private var unsentPositions: Set<Int> = []
-    /// The numbers of overdue requests that got an answer later, or none.
+    /// Number of overdue requests that got an answer later.
     var lateAnswerCount = 0
+    /// Number of overdue requests for which the pool reported that no answer will follow.
     var missingAnswerCount = 0
     /// The time of each connect.
     var connects: [Instant] = []
@@ -148,7 +149,7 @@ struct PoolWorld {
         // The session withdraws a request that it has not sent.
         guard let number = pool.connection(of: ticket), let link = links[number] else { return }
         let unreported = link.streams.first { $0.value.ticket == ticket && !$0.value.isReported }
-        guard let (id, stream) = unreported, !stream.hasLeft else { return }
+        guard let (id, stream) = unreported, !stream.isSent else { return }
         links[number]?.streams[id]?.isReported = true
         links[number]?.streams[id]?.isGivenUp = true
         report(.withdrawn, of: ticket, on: number)
@@ -191,7 +192,7 @@ struct PoolWorld {
                 return
             }
             if let rule = link.ruleBrokenBySending(with: pool.settings, at: now) { brokenRules.insert(rule) }
-            if known.limits.sendBy <= now { brokenRules.insert("sent a request after its time to leave") }
+            if known.limits.sendBy <= now { brokenRules.insert("sent a request whose sendBy had passed") }
             noteFirstSend(of: request)
             guard link.takesMore else {
                 links[next.connection]?.isFull = true
@@ -244,28 +245,28 @@ struct PoolWorld {
                 brokenRules.insert("tried more often than allowed")
             }
         }
-        settle(ticket, as: verdict)
+        apply(verdict, to: ticket)
     }
 
     /// Handles a closed stream whose request was already reported.
     mutating func reportFreedStream(of ticket: PoolTicket, on number: UInt32) {
         if mutant == .losesFreed { return }
-        settle(ticket, as: pool.handleFreedStream(of: ticket, on: number))
+        apply(pool.handleFreedStream(of: ticket, on: number), to: ticket)
     }
 
-    private mutating func settle(_ ticket: PoolTicket, as verdict: PoolVerdict) {
+    private mutating func apply(_ verdict: PoolVerdict, to ticket: PoolTicket) {
         switch verdict {
         case .ended(let end):
             self.end(ticket, with: end)
             if mutant == .endsTwice { self.end(ticket, with: end) }
-        case .lateAnswer: settleOverdue(ticket, isAnswered: true)
-        case .noLateAnswer: settleOverdue(ticket, isAnswered: false)
+        case .lateAnswer: endOverdue(ticket, isAnswered: true)
+        case .noLateAnswer: endOverdue(ticket, isAnswered: false)
         case .retry where pool.isStopped: brokenRules.insert("requeued in a stopped pool")
         case .retry, .stale: break
         }
     }
 
-    private mutating func settleOverdue(_ ticket: PoolTicket, isAnswered: Bool) {
+    private mutating func endOverdue(_ ticket: PoolTicket, isAnswered: Bool) {
         if overdueRequests.removeValue(forKey: ticket) == nil {
             brokenRules.insert("late twice, or not overdue before")
         }
@@ -281,7 +282,7 @@ struct PoolWorld {
             if stream.isReported {
                 reportFreedStream(of: stream.ticket, on: number)
             } else {
-                report(stream.hasLeft ? .connectionLost : .notProcessed, of: stream.ticket, on: number)
+                report(stream.isSent ? .connectionLost : .notProcessed, of: stream.ticket, on: number)
             }
         }
         pool.handleClose(of: number, at: now)
@@ -290,7 +291,7 @@ struct PoolWorld {
 
     /// Lets the server accept a request.
     mutating func accept(_ frame: PoolLink.Frame, on link: PoolLink) {
-        guard frame.stream <= link.goawayLast, link.streams[frame.stream]?.hasLeft != false,
+        guard frame.stream <= link.goawayLast, link.streams[frame.stream]?.isSent != false,
             let known = requests[frame.request]
         else { return }
         requests[frame.request]?.acceptedCount += 1
@@ -331,7 +332,7 @@ struct PoolWorld {
             case .ping(let number): links[number]?.ping()
             case .finish(let number), .close(let number): close(number)
             case .end(let ticket, let end): self.end(ticket, with: end)
-            case .noLateAnswer(let ticket): settleOverdue(ticket, isAnswered: false)
+            case .noLateAnswer(let ticket): endOverdue(ticket, isAnswered: false)
             }
         }
     }
@@ -341,13 +342,13 @@ struct PoolWorld {
         guard let streams = links[number]?.streams else { return }
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) where !stream.isGivenUp {
             let limits = stream.limits
-            let isTooLateToSend = !stream.hasLeft && limits.sendBy <= now
+            let isTooLateToSend = !stream.isSent && limits.sendBy <= now
             guard limits.deadline <= now || isTooLateToSend else { continue }
-            let isGivenUp = now.milliseconds(since: limits.deadline) >= lateMilliseconds || !stream.hasLeft
+            let isGivenUp = now.milliseconds(since: limits.deadline) >= lateMilliseconds || !stream.isSent
             links[number]?.streams[id]?.isReported = true
             links[number]?.streams[id]?.isGivenUp = isGivenUp
             if !stream.isReported {
-                report(.overdue(hasLeft: stream.hasLeft), of: stream.ticket, on: number)
+                report(.overdue(mayHaveBeenSent: stream.isSent), of: stream.ticket, on: number)
             }
         }
     }

@@ -120,7 +120,7 @@ extension SenderSimulation {
         }
         if !stream.isReported, request.deadline <= now {
             changeStream(in: pool, connection: number, request: stream.ticket) { $0.isReported = true }
-            endRequest(of: process, in: pool, request: stream.ticket, with: .overdue(hasLeft: true))
+            endRequest(of: process, in: pool, request: stream.ticket, with: .overdue(mayHaveBeenSent: true))
         } else if stream.isReported,
             now.milliseconds(since: request.deadline) >= pool.stateMachine.settings.lateAnswerMilliseconds
         {

@@ -3,7 +3,7 @@ internal import Telemetry
 /// The metrics of all clients in a process.
 package final class APNsMetrics: Sendable {
     /// Creates the counters whose labels are known only when they are counted.
-    private let registry: Metrics
+    private let metrics: Metrics
     let accepted: Counter
     let lateAnswers: Counter
     let resentPushes: Counter
@@ -14,7 +14,7 @@ package final class APNsMetrics: Sendable {
     private let unanswered: [PushFault: (unprocessed: Counter, unknown: Counter)]
 
     init(in metrics: Metrics) {
-        registry = metrics
+        self.metrics = metrics
         accepted = APNsMetrics.answerCounter(in: metrics, status: "200", reason: "")
         lateAnswers = metrics.counter(
             "flotilla_apns_late_answers_total",
@@ -48,7 +48,7 @@ package final class APNsMetrics: Sendable {
     func countRefusal(_ answer: APNsResponse) {
         let reason = answer.reason?.rawValue ?? (answer.reasonText == nil ? "" : "other")
         let status = (100...599).contains(answer.status) ? String(answer.status) : "other"
-        APNsMetrics.answerCounter(in: registry, status: status, reason: reason).add()
+        APNsMetrics.answerCounter(in: metrics, status: status, reason: reason).add()
     }
 
     func countEnd(_ end: PushEnd) {
@@ -61,20 +61,20 @@ package final class APNsMetrics: Sendable {
 
     /// - Parameter result: `open`, `given_up`, `refused` or `failed`.
     func countConnect(result: String) {
-        registry.counter(
+        metrics.counter(
             "flotilla_apns_connects_total", help: "Attempts to connect to APNs, by result.",
             labels: ["result": result]
         ).add()
     }
 
     func countGoaway(code: String) {
-        registry.counter(
+        metrics.counter(
             "flotilla_apns_goaways_total", help: "GOAWAY frames of APNs, by code.", labels: ["code": code]
         ).add()
     }
 
     func countReset(code: String) {
-        registry.counter(
+        metrics.counter(
             "flotilla_apns_resets_total", help: "Streams that APNs reset, by code.", labels: ["code": code]
         ).add()
     }

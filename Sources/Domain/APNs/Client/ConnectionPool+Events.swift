@@ -211,9 +211,11 @@ extension PoolOutcome {
         case .notProcessed: self = .notProcessed
         case .refused: self = .refused
         case .reset:
-            self = .reset(isCalm: outcome.code == .enhanceYourCalm, hasLeft: outcome.mayHaveBeenSent)
+            self = .reset(
+                isEnhanceYourCalm: outcome.code == .enhanceYourCalm,
+                mayHaveBeenSent: outcome.mayHaveBeenSent)
         case .connectionLost: self = .connectionLost
-        case .overdue: self = .overdue(hasLeft: outcome.mayHaveBeenSent)
+        case .overdue: self = .overdue(mayHaveBeenSent: outcome.mayHaveBeenSent)
         case .cancelled: self = .withdrawn
         case .released: return nil
         }

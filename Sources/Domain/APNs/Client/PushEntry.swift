@@ -52,11 +52,11 @@ internal import Lifecycle
     ///
     /// - Parameter expectsAnswer: whether an answer may still follow. Then the entry stays until it comes.
     mutating func end(expectsAnswer: Bool) -> (tag: UInt64, takenAt: Instant, completion: Completion?) {
-        defer {
-            if !expectsAnswer { releaseTemplate() }
-            // The completion has the outcome now, so a late answer is dropped.
-            if completion != nil { completion = expectsAnswer ? { _, _ in } : nil }
-        }
-        return (tag, takenAt, completion)
+        let ended = (tag: tag, takenAt: takenAt, completion: completion)
+        if !expectsAnswer { releaseTemplate() }
+        // The completion gets the outcome now. An empty one takes its place and drops a late answer, which would
+        // otherwise go to the client's receiver.
+        if completion != nil { completion = expectsAnswer ? { _, _ in } : nil }
+        return ended
     }
 }

@@ -61,9 +61,9 @@ package struct ConnectBudget: Sendable {
         pendingRequests[requesterID] = pending
         // Each connection moves `fullAt` by one interval. The budget is used up when `fullAt` is `burst`
         // intervals ahead of now.
-        let refillStart = max(fullAt, now)
-        let refillMilliseconds = refillStart.milliseconds(since: now)
-        guard refillMilliseconds <= (burst - 1) * intervalMilliseconds else { return false }
+        let fullFrom = max(fullAt, now)
+        let millisecondsUntilFull = fullFrom.milliseconds(since: now)
+        guard millisecondsUntilFull <= (burst - 1) * intervalMilliseconds else { return false }
         pendingRequests = pendingRequests.filter {
             now.milliseconds(since: $0.value.askedAt) <= ConnectBudget.pendingMilliseconds
         }
@@ -73,17 +73,17 @@ package struct ConnectBudget: Sendable {
         guard isNext else { return false }
         pendingRequests[requesterID] = nil
         turn = (turn + 1) % ConnectBudget.priorityOrders.count
-        fullAt = refillStart.advanced(byMilliseconds: intervalMilliseconds)
+        fullAt = fullFrom.advanced(byMilliseconds: intervalMilliseconds)
         return true
     }
 
     /// Whether the first of two requests comes before the other in the current turn.
     private func isServed(_ pending: PendingRequest, before other: PendingRequest) -> Bool {
         if pending.priority != other.priority {
-            let served = ConnectBudget.priorityOrders[turn].first {
+            let firstPriority = ConnectBudget.priorityOrders[turn].first {
                 $0 == pending.priority || $0 == other.priority
             }
-            return served == pending.priority
+            return firstPriority == pending.priority
         }
         let never = Instant(nanoseconds: .min)
         let lastConnectAt = pending.request.lastConnectAt ?? never

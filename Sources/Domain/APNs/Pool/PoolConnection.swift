@@ -108,7 +108,8 @@ struct PoolConnection {
     /// Whether the connection answers no requests, even if its peer answers PINGs. All requests that it may
     /// carry are overdue.
     func isUnresponsive(settings: PoolSettings) -> Bool {
-        consecutiveOverdues >= min(settings.consecutiveOverduesMax, max(1, allowedStreams))
+        let carriedMax = max(1, allowedStreams)
+        return consecutiveOverdues >= min(settings.consecutiveOverduesMax, carriedMax)
     }
 
     // MARK: The window
@@ -141,7 +142,8 @@ struct PoolConnection {
         }
         narrowedAt = now
         serverErrorShare = 0
-        windowMax = max(1, min(windowMax, streamsMax) / 2)
+        let widthMax = min(windowMax, streamsMax)
+        windowMax = max(1, widthMax / 2)
     }
 
     /// Widens the window by a twentieth of its full width, if it is time.

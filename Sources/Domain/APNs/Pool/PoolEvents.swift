@@ -6,13 +6,12 @@ package enum PoolOutcome: Sendable, Hashable {
     case notProcessed
     /// REFUSED_STREAM. APNs has certainly not processed it.
     case refused
-    /// Any other RST_STREAM. `isCalm` means ENHANCE_YOUR_CALM. `hasLeft` means that the whole request may
-    /// have been sent.
-    case reset(isCalm: Bool, hasLeft: Bool)
+    /// Any other RST_STREAM. `mayHaveBeenSent` means that the whole request may have been sent.
+    case reset(isEnhanceYourCalm: Bool, mayHaveBeenSent: Bool)
     case connectionLost
-    /// `PushDeadlines.deadline` has passed, or `sendBy` before the request was sent. `hasLeft` means that the
-    /// request may have been sent. Its stream is still open.
-    case overdue(hasLeft: Bool)
+    /// `PushDeadlines.deadline` has passed, or `sendBy` before the request was sent. `mayHaveBeenSent` means
+    /// that the whole request may have been sent. Its stream is still open.
+    case overdue(mayHaveBeenSent: Bool)
     /// The owner withdrew the request before it was sent. Its stream is still open.
     case withdrawn
 }

@@ -26,11 +26,11 @@ extension PoolStateMachine {
         connections[index].isBlocked = false
         switch outcome {
         case .answered, .refused: connections[index].consecutiveOverdues = 0
-        case .reset(let isCalm, _):
+        case .reset(let isEnhanceYourCalm, _):
             connections[index].consecutiveOverdues = 0
-            if isCalm { connections[index].handleEnhanceYourCalm(settings: settings, at: now) }
-        case .overdue(let hasLeft):
-            if hasLeft {
+            if isEnhanceYourCalm { connections[index].handleEnhanceYourCalm(settings: settings, at: now) }
+        case .overdue(let mayHaveBeenSent):
+            if mayHaveBeenSent {
                 connections[index].overdueStreams += 1
             } else {
                 connections[index].abandonedStreams += 1
@@ -55,11 +55,11 @@ extension PoolStateMachine {
                 ? .retry : .ended(.notProcessed(isStopped ? .stopped : .overdue))
         // If a stream is reset before the whole request was sent, APNs has not processed it, as after a
         // refusal.
-        case .refused, .reset(_, hasLeft: false): return handleRefusal(of: ticket, at: now)
+        case .refused, .reset(_, mayHaveBeenSent: false): return handleRefusal(of: ticket, at: now)
         case .reset: return .ended(.unknown(.reset))
         case .connectionLost: return .ended(.unknown(.connectionLost))
-        case .overdue(hasLeft: false): return .ended(.notProcessed(.overdue))
-        case .overdue(hasLeft: true):
+        case .overdue(mayHaveBeenSent: false): return .ended(.notProcessed(.overdue))
+        case .overdue(mayHaveBeenSent: true):
             lateCount += 1
             self[ticket].phase = .late
             return .ended(.unknown(.overdue))
@@ -71,9 +71,8 @@ extension PoolStateMachine {
     private mutating func handleAnswer(
         to ticket: PoolTicket, effect: ResponseEffect, on connection: Int?, at now: Instant
     ) -> PoolVerdict {
-        // Each cause of a retry has its own limit, and `attemptsLeft` limits all of them together.
-        let hasRetried = self[ticket].hasRetriedToken
         if let connection { apply(effect, toConnection: connection, at: now) }
+        // Each cause of a retry has its own limit, and `attemptsLeft` limits all of them together.
         switch effect {
         case .nothing, .authorizes, .serverTrouble: return .ended(.answered)
         case .connectionUnusable:
@@ -82,7 +81,7 @@ extension PoolStateMachine {
                 return .ended(.answered)
             }
         case .tokenExpired, .tooManyTokens:
-            if hasRetried { return .ended(.answered) }
+            if self[ticket].hasRetriedToken { return .ended(.answered) }
             self[ticket].hasRetriedToken = true
         }
         guard self[ticket].attemptsLeft > 0, requeueIfInTime(ticket, at: now) else {

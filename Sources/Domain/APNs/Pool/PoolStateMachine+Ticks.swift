@@ -93,13 +93,18 @@ extension PoolStateMachine {
         let noRequestWaits = waitingCount + backingOffCount == 0
         let isUnused = !wasUsedRecently(at: now) && connections[index].streams == 0 && noRequestWaits
         guard connections[index].isStale || isUnused else { return }
-        let isReplaced =
-            self.index(of: connections[index].replacementNumber).map { replacement in
-                // Only an answer authorizes the replacement. If no request is open, none can come.
-                connections[replacement].phase == .open
-                    && (connections[replacement].isAuthorized || connections[index].streams == 0)
-            } ?? false
-        if isReplaced || isUnused { retire(connectionIndex: index, at: now) }
+        if isUnused || isReplacementWorking(forConnectionAt: index) {
+            retire(connectionIndex: index, at: now)
+        }
+    }
+
+    /// Whether a connection has a replacement that works.
+    private func isReplacementWorking(forConnectionAt index: Int) -> Bool {
+        guard let replacement = self.index(of: connections[index].replacementNumber),
+            connections[replacement].phase == .open
+        else { return false }
+        // Only an answer authorizes the replacement. A connection without open streams does not wait for it.
+        return connections[replacement].isAuthorized || connections[index].streams == 0
     }
 
     /// Closes a retired connection when its last request has ended or its time is up. It also waits for late

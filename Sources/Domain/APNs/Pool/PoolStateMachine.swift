@@ -191,6 +191,7 @@ package struct PoolStateMachine {
             let ticket = PoolTicket(index: Int32(index), generation: requests[index].generation)
             if withdraw(ticket) { withdrawn.append(ticket) }
         }
+        // No ticket in the queues is current any more.
         while let next = retries.first ?? newRequests.first, !isCurrent(next) {
             dequeue(isRetry: !retries.isEmpty)
         }
@@ -296,7 +297,8 @@ package struct PoolStateMachine {
     /// Returns the actions since the last call.
     package mutating func takeActions() -> [PoolAction] {
         guard !actions.isEmpty else { return [] }
-        defer { actions.removeAll() }
-        return actions
+        let taken = actions
+        actions = []
+        return taken
     }
 }

@@ -15,7 +15,8 @@ package final class ProviderKeyWatcher: Service {
         self.intervalMilliseconds = intervalMilliseconds
     }
 
-    /// The process has already read the keys and refused to start if one was unusable.
+    /// Starts the checks. The first comes after an interval, because the process has already read the keys and
+    /// refused to start if one was unusable.
     package func start(_ context: ServiceContext) async throws {
         let tokens = tokens
         let pause = Duration.milliseconds(intervalMilliseconds)

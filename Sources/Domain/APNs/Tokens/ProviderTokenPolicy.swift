@@ -40,13 +40,15 @@ package struct ProviderTokenPolicy: Sendable {
     private var madeOffset: Int64 = 0
     private var refusal: Refusal?
 
-    // Kept when the token is replaced, so that each exception is used at most once in 20 minutes.
+    // Kept when the token is replaced, so that each exception to the age of 20 minutes is used at most once
+    // in 20 minutes.
 
     /// Time at which a token was last made because the clock had been set.
     private var replacedForStepAt: Instant?
     /// Time at which a token was last made because APNs had refused a young one.
     private var replacedForRefusalAt: Instant?
-    /// APNs reported that tokens are made too often. Until then only a token older than an hour is replaced.
+    /// End of the pause after APNs reported that tokens are made too often. Until then only a token older than
+    /// an hour is replaced.
     private var pausedUntil: Instant?
 
     package init() {}
@@ -126,7 +128,7 @@ package struct ProviderTokenPolicy: Sendable {
         return overflows || step.magnitude >= Self.stepMilliseconds.magnitude
     }
 
-    /// Whether an exception may be used, which was last used at a time or never.
+    /// Whether an exception may be used now. It was last used at `lastReplacedAt`, or never.
     private func mayReplace(since lastReplacedAt: Instant?, at now: Instant) -> Bool {
         if let pausedUntil, now < pausedUntil { return false }
         guard let lastReplacedAt else { return true }

@@ -79,9 +79,8 @@ extension RequestValidator {
     /// Returns the policy that a body such as `{"message-storage-policy": 1, "push-type": "LiveActivity"}`
     /// requests.
     private static func requestedPolicy(in body: JSONValue) -> Result<Channels.StoragePolicy, Refusal> {
-        guard body.kind == .object, case let members = body.object() else {
-            return .failure(Refusal(reason: .badRequestPayload))
-        }
+        guard body.kind == .object else { return .failure(Refusal(reason: .badRequestPayload)) }
+        let members = body.object()
         let type = members["push-type"]
         guard !type.isMissing else { return .failure(Refusal(reason: .missingPushType)) }
         guard type.kind == .string, type.string() == "LiveActivity" else {

@@ -88,7 +88,7 @@ package final class SimulatorService: Service {
             population: settings.phones ?? portal.populations.first,
             // Nil if the loop has stopped, or if the first phone has no token.
             firstToken: loop.perform {
-                controller.phones?.currentTokens(ofPhone: 0).starts.first?.token ?? nil
+                controller.phones?.currentTokens(ofPhone: 0).starts.first?.token
             } ?? nil)
     }
 
@@ -188,8 +188,9 @@ package final class SimulatorService: Service {
 
     package func stop(by deadline: Instant) async {
         let parts = running.withLock { running in
-            defer { running = RunningParts() }
-            return running
+            let parts = running
+            running = RunningParts()
+            return parts
         }
         parts.controller?.beginStopping()
         await parts.control?.stop(by: deadline)
@@ -219,12 +220,12 @@ package final class SimulatorService: Service {
     /// loop, so do not call it on a loop.
     package func groupScreens(limit: Int) -> [GroupScreens] {
         guard let controller else { return [] }
-        return controller.loop.perform {
+        let groups = controller.loop.perform { () -> [GroupScreens] in
+            guard let phones = controller.phones else { return [] }
             let now = controller.simulator.clock.now
-            return controller.phones.map { phones in
-                phones.groupNames(limit: limit).compactMap { phones.screens(ofGroup: $0, at: now) }
-            }
-        }.flatMap { $0 } ?? []
+            return phones.groupNames(limit: limit).compactMap { phones.screens(ofGroup: $0, at: now) }
+        }
+        return groups ?? []
     }
 
     /// Returns the number of phones whose iOS supports a start by push. Blocks for one iteration of the

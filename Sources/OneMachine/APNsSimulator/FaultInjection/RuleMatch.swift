@@ -3,7 +3,7 @@ internal import Payloads
 
 /// The conditions of a rule: the requests or new connections that it applies to. A nil or empty field matches
 /// all. `matches` checks the conditions on the request or connection itself. For those that match,
-/// `RunningRule` checks the others in this order: `nth`, `every`, `share`, `times`.
+/// `RunningRule` checks the selection in this order: `nth`, `every`, `share`, `times`.
 struct RuleMatch: Sendable, Hashable {
     /// Whether the rule applies to new connections when they are accepted, and to no request.
     var isAtConnect = false
@@ -26,13 +26,13 @@ struct RuleMatch: Sendable, Hashable {
     var untilMilliseconds: Int?
 
     // Selection among the matching requests or connections.
-    /// Applies only to this one, counted from 1.
+    /// The rule applies only to the match with this number, counted from 1.
     var nth: Int?
-    /// Applies only to every n-th.
+    /// The rule applies only to every n-th match.
     var every: Int?
-    /// Applies only to this share, from 0 to 1, chosen at random.
+    /// The rule applies only to this share of the matches, from 0 to 1, chosen at random.
     var share: Double?
-    /// Applies at most this many times.
+    /// The rule applies at most this many times.
     var times: Int?
 
     /// Whether it has a condition that only a request can meet.
@@ -51,8 +51,9 @@ struct RuleMatch: Sendable, Hashable {
         if let bundleID, bundleID != facts.bundleID { return false }
         if let environment, environment != facts.environment { return false }
         if let requestOfConnection, requestOfConnection != facts.requestOfConnection { return false }
-        let matchesEvent = events.isEmpty || facts.event.map { events.contains($0) } ?? false
-        if !matchesEvent { return false }
+        if !events.isEmpty {
+            guard let event = facts.event, events.contains(event) else { return false }
+        }
         if let channel, facts.target != .channel(channel) { return false }
         if tokens.isEmpty { return true }
         guard case .token(let token) = facts.target else { return false }

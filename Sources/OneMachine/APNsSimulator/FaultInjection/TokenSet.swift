@@ -15,7 +15,8 @@ struct TokenSet: Sendable, Hashable {
     var count: Int { tokens.count + hashes.count }
 
     func contains(_ token: PushToken) -> Bool {
-        tokens.contains(token) || !hashes.isEmpty && hashes.contains(token.description)
+        if tokens.contains(token) { return true }
+        return !hashes.isEmpty && hashes.contains(token.description)
     }
 
     /// Inserts a token or a hash. Returns false if the text is neither.

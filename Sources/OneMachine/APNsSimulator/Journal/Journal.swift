@@ -34,7 +34,7 @@ final class Journal: JournalSink, IterationHook {
         self.metrics = JournalMetrics(metrics: metrics)
     }
 
-    /// Clears the entries and the totals. Numbering and the file continue.
+    /// Clears the entries and the totals. The numbering and the files continue.
     func reset() {
         ring.removeAll()
         totals = JournalTotals(limits: limits)

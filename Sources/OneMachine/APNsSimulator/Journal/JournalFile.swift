@@ -67,9 +67,10 @@ final class JournalFile: @unchecked Sendable {
                 state.omittedEntries += entries.count
                 return false
             }
+            let wasEmpty = state.waiting.isEmpty
+            state.waiting += entries
             state.waitingBytes += entryBytes
-            defer { state.waiting += entries }
-            return state.waiting.isEmpty
+            return wasEmpty
         }
         if mustWakeThread { wakeSignal.raise() }
     }
@@ -88,11 +89,10 @@ final class JournalFile: @unchecked Sendable {
         var json = JSONWriter(capacity: 64 * 1024)
         while true {
             let (batch, isStopping) = state.withLock { state in
-                defer {
-                    state.waiting = []
-                    state.waitingBytes = 0
-                }
-                return (state.waiting, state.isStopping)
+                let batch = state.waiting
+                state.waiting = []
+                state.waitingBytes = 0
+                return (batch, state.isStopping)
             }
             if batch.isEmpty {
                 if isStopping { return }

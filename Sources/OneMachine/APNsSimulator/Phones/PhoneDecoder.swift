@@ -56,7 +56,7 @@ struct PhoneDecoder {
         if let lastContent, lastContent.key == key { return recordResult(problem: lastContent.problem) }
         let problem = contents[key] ?? problem(in: content, schema: type.contentStateSchema)
         if contents.count >= Self.cachedMax { contents.removeAll(keepingCapacity: true) }
-        contents[key] = .some(problem)
+        contents.updateValue(problem, forKey: key)
         lastContent = (key, problem)
         return recordResult(problem: problem)
     }

@@ -9,7 +9,8 @@ extension Phones {
         precondition(phones.count + population.phones < Int(Int32.max), "too many phones for 31 bits")
         if firstPhonesAddedAt == nil {
             firstPhonesAddedAt = time
-            // The seconds, so the number repeats after 18 hours.
+            // The seconds, cut to 16 bits. Two processes get the same number only if they start a multiple of 18
+            // hours apart.
             processNumber = UInt16(truncatingIfNeeded: time / 1_000)
         }
         let app = UInt16(apps.count)

@@ -90,8 +90,8 @@ extension Phones {
             guard activities[index].state != .free else { continue }
             activityCount += 1
             counts[Int(activities[index].content) + 1] += 1
-            // A phone with several has exactly one activity with exactly one older activity: its second oldest. So
-            // the phone counts once.
+            // Count a phone with several activities once: at its second oldest, the only one with exactly one older
+            // activity.
             if olderActivities(inGroup: group, than: index) == 1 { phonesWithSeveral += 1 }
         }
         guard activityCount > 0 else { return nil }

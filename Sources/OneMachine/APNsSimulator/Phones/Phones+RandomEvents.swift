@@ -7,10 +7,11 @@ extension Phones {
 
     /// Simulates as many events as the rates give for the time since the last call.
     func simulateEvents(rates: PhoneEventRates, time: Int64) {
-        defer { eventsSimulatedUntil = time }
-        let isFirstCall = eventsSimulatedUntil == .min
-        guard !isFirstCall, time > eventsSimulatedUntil, !phones.isEmpty else { return }
-        let milliseconds = min(time - eventsSimulatedUntil, Self.catchUpMilliseconds)
+        let previousTime = eventsSimulatedUntil
+        eventsSimulatedUntil = time
+        let isFirstCall = previousTime == .min
+        guard !isFirstCall, time > previousTime, !phones.isEmpty else { return }
+        let milliseconds = min(time - previousTime, Self.catchUpMilliseconds)
         // The rates are for one hour of one phone.
         let phoneHours = Double(milliseconds) / Self.hourMilliseconds * Double(phones.count)
         performAtRandom(expectedCount: rates.leavesPerHour * phoneHours) { number in

@@ -58,7 +58,8 @@ extension Phones {
         return decoder.decodes(content, as: type, typeNumber: typeNumber) ? nil : .contentStateNotDecoded
     }
 
-    /// Removes the oldest ended activities, if they exceed their limit. Returns whether one more activity may run.
+    /// Removes the oldest ended activities, so that one more can end without exceeding their limit. Returns whether
+    /// one more activity may run.
     private func makeRoom(onPhone number: Int, at time: Int64) -> Bool {
         var runningCount = 0
         var endedCount = 0

@@ -25,7 +25,7 @@ extension Phones {
     }
 
     private func wakeDueActivities(at time: Int64) {
-        // The rest follows in the next ticks, so that a tick does not block the simulator's loop.
+        // Wake-ups above the limit follow in the next ticks, so that a tick does not block the simulator's loop.
         var remainingWakes = settings.wakesPerTick
         while remainingWakes > 0, let entry = activityWakes.pop(where: { $0.time <= time }) {
             remainingWakes -= 1

@@ -57,7 +57,8 @@ extension Phones {
         if event == .end {
             let latest = time + settings.endedShownMilliseconds
             let requested = payload.dismissalDate.map(milliseconds(fromSeconds:)) ?? latest
-            end(activity: index, dismissingAt: min(max(requested, time), latest), at: time)
+            let dismissal = max(requested, time)
+            end(activity: index, dismissingAt: min(dismissal, latest), at: time)
             // A dismissal date in the past removes the activity now.
             advance(activity: index, to: time)
         }

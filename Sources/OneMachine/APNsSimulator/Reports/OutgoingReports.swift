@@ -23,14 +23,14 @@ struct OutgoingReports {
     private var queue: [PendingReport] = []
     /// Index of the first report that is not sent.
     private var head = 0
-    /// Numbers of the phones that have not opened the app for the first time yet.
+    /// Numbers of the phones that have yet to open the app for the first time.
     private var launches: [Range<Int>] = []
     /// Number of reports that were dropped because too many waited.
     private(set) var lostCount = 0
     /// Number of sent reports.
     private(set) var sentCount = 0
 
-    /// Number of waiting reports without first launches.
+    /// Number of waiting reports. First launches are not counted.
     var count: Int { queue.count - head }
     /// Number of phones that will open the app for the first time.
     var pendingLaunches: Int { launches.reduce(0) { $0 + $1.count } }
@@ -49,17 +49,16 @@ struct OutgoingReports {
     /// Removes and returns the first waiting report.
     mutating func next() -> PendingReport? {
         guard head < queue.count else { return nil }
+        let report = queue[head]
         head += 1
         // The waiting reports move to the front of the array when half of it has been sent. So the cost for
         // each report is constant.
-        defer {
-            let isHalfSent = 2 * head >= queue.count
-            if head >= Self.sentReportsMin, isHalfSent {
-                queue.removeFirst(head)
-                head = 0
-            }
+        let isHalfSent = 2 * head >= queue.count
+        if head >= Self.sentReportsMin, isHalfSent {
+            queue.removeFirst(head)
+            head = 0
         }
-        return queue[head - 1]
+        return report
     }
 
     /// Returns the number of the next phone that opens the app for the first time.

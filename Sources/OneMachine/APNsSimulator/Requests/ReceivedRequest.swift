@@ -13,9 +13,10 @@ struct ReceivedRequest {
     let headers: RequestHeaders
     /// Whether the body was longer than `RequestValidator.bodyBytesMax`.
     let isBodyTruncated: Bool
-    /// Whether it is a push to one device token, not a broadcast or a request about channels. Its answer has an
-    /// `apns-id`, and all other answers have an `apns-request-id`.
-    let isDirect: Bool
+    /// Whether it is a push to one device token, not a broadcast or a request about channels. A request with an
+    /// unknown path on a push port counts as one. Its answer has an `apns-id`, and all other answers have an
+    /// `apns-request-id`.
+    let isPushToToken: Bool
     /// Id of the answer: the request's own id, or a new one if it has none or an invalid one.
     let id: PushID
     /// Whether the request has an id that is not a lower-case UUID.
@@ -34,8 +35,8 @@ struct ReceivedRequest {
         self.body = body
         headers = RequestHeaders(batch: batch, request: request)
         isBodyTruncated = request.isBodyTruncated
-        isDirect = port.service == .push && !path.isBroadcast
-        let idText = isDirect ? headers.id : headers.requestID
+        isPushToToken = port.service == .push && !path.isBroadcast
+        let idText = isPushToToken ? headers.id : headers.requestID
         let requestedID = idText.flatMap { PushID(canonical: batch.bytes.span.extracting($0)) }
         id = requestedID ?? makeID()
         hasInvalidID = idText != nil && requestedID == nil

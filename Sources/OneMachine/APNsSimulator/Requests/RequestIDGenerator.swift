@@ -11,11 +11,11 @@ struct RequestIDGenerator {
 
     mutating func next() -> PushID {
         if usedCount == randomIDs.count { refill() }
-        defer { usedCount += 1 }
+        let random = randomIDs[usedCount]
+        usedCount += 1
         // RFC 9562: four bits of the high word are the version, 4, and the top bits of the low word are 10.
         return PushID(
-            high: randomIDs[usedCount].high & ~0xF000 | 0x4000,
-            low: randomIDs[usedCount].low & ~(0b11 << 62) | 0b10 << 62)
+            high: random.high & ~0xF000 | 0x4000, low: random.low & ~(0b11 << 62) | 0b10 << 62)
     }
 
     private mutating func refill() {

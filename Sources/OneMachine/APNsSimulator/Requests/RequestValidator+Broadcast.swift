@@ -18,7 +18,7 @@ extension RequestValidator {
             facts.target = .channel(ASCIIText.string(from: request.batchBytes.span.extracting(channel)))
         }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
-        if let reason = refusal(ofHeaders: request, isDirect: false) { return .refused(reason) }
+        if let reason = refusal(ofHeaders: request, isPushToToken: false) { return .refused(reason) }
         if let reason = refusal(ofProviderTokenIn: request, state: &state, facts: &facts) {
             return .refused(reason)
         }

@@ -21,15 +21,14 @@ extension RequestValidator {
         let pushToken = usesTargets ? PushToken(hex: tokenDigits) : nil
         if let pushToken { facts.target = .token(pushToken) }
         guard request.isMethod("POST") else { return .refused(.methodNotAllowed) }
-        if let reason = refusal(ofHeaders: request, isDirect: true) { return .refused(reason) }
+        if let reason = refusal(ofHeaders: request, isPushToToken: true) { return .refused(reason) }
         if let reason = refusal(ofProviderTokenIn: request, state: &state, facts: &facts) {
             return .refused(reason)
         }
         guard !token.isEmpty else { return .refused(.missingDeviceToken) }
-        // Without users of the target, the token is checked but not parsed.
-        guard pushToken != nil || (!usesTargets && isToken(tokenDigits)) else {
-            return .refused(.badDeviceToken)
-        }
+        // If nothing uses the target, the token is checked but not parsed.
+        let isValidToken = usesTargets ? pushToken != nil : isToken(tokenDigits)
+        guard isValidToken else { return .refused(.badDeviceToken) }
         guard let topic = request.headers.topic else { return .refused(.missingTopic) }
         guard let bundleID = bundleID(inTopic: topic, of: request) else { return .refused(.badTopic) }
         facts.bundleID = bundleID
@@ -98,8 +97,8 @@ extension RequestValidator {
         return payload ?? nil
     }
 
-    /// Checks the header fields of a push to a token (`isDirect`) or of a broadcast.
-    func refusal(ofHeaders request: ReceivedRequest, isDirect: Bool) -> APNsReason? {
+    /// Checks the header fields of a push to a token (`isPushToToken`) or of a broadcast.
+    func refusal(ofHeaders request: ReceivedRequest, isPushToToken: Bool) -> APNsReason? {
         let headers = request.headers
         let bytes = request.batchBytes
         if headers.isRepeated { return .duplicateHeaders }
@@ -108,12 +107,12 @@ extension RequestValidator {
             let typeText = bytes.span.extracting(type)
             // For a broadcast any case is valid, because Apple's pages about channels use three spellings.
             let isLiveActivity =
-                isDirect
+                isPushToToken
                 ? ASCIIText.isEqual(typeText, to: "liveactivity")
                 : ASCIIText.isEqual(typeText, ignoringCase: "liveactivity")
             guard isLiveActivity else { return .invalidPushType }
         } else {
-            return isDirect ? .invalidPushType : .missingPushType
+            return isPushToToken ? .invalidPushType : .missingPushType
         }
         if headers.priority != nil, priority(of: request) == 0 { return .badPriority }
         if headers.expiration != nil, expiration(of: request) == nil { return .badExpirationDate }

@@ -14,7 +14,7 @@ struct ConnectionFaults {
     /// Number of bytes that are still sent before the TCP connection is reset. Nil without this fault.
     private(set) var bytesUntilReset: Int?
 
-    /// When the connection ends, apart from errors of HTTP/2.
+    /// The moment at which the connection ends, apart from errors of HTTP/2.
     enum ConnectionEnd {
         /// When HTTP/2 says that it is finished, as without a GOAWAY.
         case whenFinished
@@ -24,9 +24,14 @@ struct ConnectionFaults {
         case never
     }
 
-    /// Records a GOAWAY that leaves the connection open, or closes it. One that closes it decides for all.
+    /// Records a GOAWAY that leaves the connection open, or closes it. After one that closes it, the connection
+    /// ends even if others leave it open.
     mutating func recordGoaway(thenClose: Bool) {
-        if thenClose { end = .whenAnswered } else if end == .whenFinished { end = .never }
+        if thenClose {
+            end = .whenAnswered
+        } else if end == .whenFinished {
+            end = .never
+        }
     }
 
     /// Demands a reset after this many more bytes. At least one byte is sent, because the reset follows a

@@ -31,10 +31,10 @@ final class DelayedActions: EventHandler {
     /// Runs the action after the delay, unless the loop ends before.
     func schedule(afterMilliseconds: Int, action: @escaping () -> Void) {
         scheduledCount += 1
-        // The loop calls `loopWillEnd` of its handlers.
+        // A handler of the loop is told when the loop ends (`loopWillEnd`).
         if heap.isEmpty { loop.addHandler(self) }
-        // Count from now and not from the start of the loop's iteration. Otherwise an action of a long
-        // iteration runs too early.
+        // Count from now. `loop.now` is the start of the iteration, so after a long iteration the action would
+        // run too early.
         let dueAt = Instant.now().advanced(byMilliseconds: max(0, afterMilliseconds))
         heap.push(DelayedAction(dueAt: dueAt, number: scheduledCount, action: action))
         let isFirst = heap.first?.number == scheduledCount

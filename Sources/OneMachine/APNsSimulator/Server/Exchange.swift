@@ -11,7 +11,7 @@ struct Exchange {
     let kind: RequestFacts.RequestKind
     /// Whether it is a push to one device token, so that the answer has an `apns-id` and not an
     /// `apns-request-id`.
-    let isDirect: Bool
+    let isPushToToken: Bool
     /// Whether the answer has no body, because the method was HEAD.
     let omitsBody: Bool
     /// Id of the answer: the request's own id, or a new one if it has none or an invalid one.

@@ -29,7 +29,7 @@ final class ReplyEncoder {
     /// Sends a reply. Returns false if the stream is gone.
     /// - Parameter hasUniqueID: whether a reply `accepted` carries an apns-unique-id.
     func send(_ reply: Reply, for exchange: Exchange, on session: ServerSession, hasUniqueID: Bool) -> Bool {
-        let encoded = encode(reply, isPushToToken: exchange.isDirect, hasUniqueID: hasUniqueID)
+        let encoded = encode(reply, isPushToToken: exchange.isPushToToken, hasUniqueID: hasUniqueID)
         return exchange.id.withText { id in
             session.respond(
                 to: exchange.stream, template: encoded.template, varying: id,

@@ -16,6 +16,7 @@ extension ServedConnection {
 
     /// Applies the kept faults. Called when the handshake is complete.
     func applyInitialFaults() {
+        // No stream exists yet, so the last stream of a GOAWAY is counted back from 0.
         for fault in faults.initialFaults { apply(fault, at: 0) }
         faults.initialFaults.removeAll()
     }

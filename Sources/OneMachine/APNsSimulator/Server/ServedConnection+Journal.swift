@@ -10,8 +10,8 @@ extension ServedConnection {
         entry.outcome = .answered(status: reply.status, reason: reply.reason, isSent: false)
         entry.isDelivered = isDelivered
         simulator.journal?.willAnswer(&entry)
-        // The entry of an answer that cannot be sent any more: this one, or that of a closed stream whose slot this
-        // stream uses again.
+        // The entry of an answer that cannot be sent any more: this entry, if its stream has closed, or the entry of
+        // a closed stream whose slot this stream uses again.
         let unsendable = isQueued ? unsentAnswers.add(entry, for: exchange.stream) : entry
         if let unsendable { finishEntry(unsendable, isSent: false, at: simulator.clock.now) }
     }

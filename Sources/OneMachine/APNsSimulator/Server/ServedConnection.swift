@@ -146,7 +146,7 @@ final class ServedConnection: TLSConnectionDelegate {
         let isGoaway = if case .goaway = injected.connectionFault { true } else { false }
         if isGoaway { apply(injected.connectionFault, at: facts.stream) }
 
-        // The HTTP layer answers such a request before a fault could act.
+        // The HTTP layer answers a request whose header fields are too large before a fault could act.
         let requestFault: InjectedFault.RequestFault? =
             incoming.areHeadersTruncated
             ? .answerBody(status: Self.headerFieldsTooLarge, body: []) : injected.requestFault
@@ -155,12 +155,14 @@ final class ServedConnection: TLSConnectionDelegate {
             ? nil : journalEntry(for: request, batch: batch, incoming: incoming, facts: facts)
         let exchange = Exchange(
             stream: incoming.stream, requestFault: requestFault, verdict: verdict, kind: facts.kind,
-            isDirect: request.isDirect, omitsBody: request.isMethod("HEAD"), id: request.id, entry: entry)
+            isPushToToken: request.isPushToToken, omitsBody: request.isMethod("HEAD"), id: request.id,
+            entry: entry)
         answer(exchange, afterMilliseconds: injected.delayMilliseconds)
         if !isGoaway { apply(injected.connectionFault, at: facts.stream) }
     }
 
-    /// Returns the entry of a request whose outcome is not known yet: until then it counts as unanswered.
+    /// Returns the entry of a request. Until the outcome is known, the entry says that the request was not
+    /// answered.
     func journalEntry(
         for request: ReceivedRequest, batch: RequestBatch, incoming: IncomingRequest, facts: RequestFacts
     ) -> JournalEntry {
@@ -215,8 +217,8 @@ final class ServedConnection: TLSConnectionDelegate {
     /// journal.
     private func send(_ reply: Reply, for exchange: Exchange, isDelivered: Bool = false) {
         // APNs gives a unique id to an accepted broadcast, and in the sandbox also to a push to a token.
-        let mayHaveUniqueID =
-            exchange.kind == .broadcast || exchange.kind == .push && port.environment == .sandbox
+        let isSandboxPush = exchange.kind == .push && port.environment == .sandbox
+        let mayHaveUniqueID = exchange.kind == .broadcast || isSandboxPush
         let isQueued = simulator.replyEncoder.send(
             reply, for: exchange, on: session, hasUniqueID: reply.status == 200 && mayHaveUniqueID)
         let isBadToken = reply.status == 400 && reply.reason == APNsReason.badDeviceToken.rawValue

@@ -102,7 +102,8 @@ package final class Simulator: @unchecked Sendable {
     private func makeTLSContext() throws -> TLSContext {
         let hour: Int64 = 3_600_000
         let validTo = WallTime.now().milliseconds + Int64(settings.certificateDays) * 24 * hour
-        // One hour earlier than now, so that a client whose clock is slow accepts the certificate too.
+        // One hour earlier than now, so that a client whose clock is slow accepts the certificate too. For an
+        // expired certificate it is one hour before the end.
         let validFrom = min(WallTime.now().milliseconds, validTo) - hour
         let identity = credentials.authority.issue(
             for: settings.certificateNames,

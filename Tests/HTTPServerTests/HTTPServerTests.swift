@@ -63,10 +63,13 @@ struct HTTPServerTests {
         let held = Mutex<[(HTTPRequest, HTTPReply)]>([])
         let server = try TestServer { routes in
             routes.onDeferred(.get, path: "/wait/{number}") { request, reply in
-                let batch = held.withLock { held in
+                // The last of the ten requests takes all of them.
+                let batch: [(HTTPRequest, HTTPReply)] = held.withLock { held in
                     held.append((request, reply))
-                    defer { if held.count == 10 { held = [] } }
-                    return held.count == 10 ? held : []
+                    guard held.count == 10 else { return [] }
+                    let all = held
+                    held = []
+                    return all
                 }
                 if batch.isEmpty { return }
                 Thread.detachNewThread {

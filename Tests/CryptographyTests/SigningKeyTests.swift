@@ -91,16 +91,21 @@ import Testing
         let pipe = directory.filePath(named: "pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         #expect(refusal(of: pipe) == "key \(pipe) is not a file")
-        #expect(chmod(good, 0o644) == 0)
+    }
+
+    @Test func `a key that users outside its owner's group can read is refused`() throws {
+        let directory = try TemporaryDirectory()
+        let key = try directory.writeFile(named: "key.pem", content: SigningKey().pem)
+        #expect(chmod(key, 0o644) == 0)
         #expect(
-            refusal(of: good)
-                == "key \(good) can be read by others than its owner and the owner's group (mode 644): remove the rights of others (chmod o= FILE)"
+            refusal(of: key)
+                == "key \(key) can be read by others than its owner and the owner's group (mode 644): remove the rights of others (chmod o= FILE)"
         )
         // The mode in which Kubernetes mounts a secret for a group.
-        #expect(chmod(good, 0o440) == 0)
-        #expect(refusal(of: good) == nil)
-        protect(good)
-        #expect(refusal(of: good) == nil)
+        #expect(chmod(key, 0o440) == 0)
+        #expect(refusal(of: key) == nil)
+        protect(key)
+        #expect(refusal(of: key) == nil)
     }
 
     /// Returns the description of the error for the key in that file, or nil if the key is usable.

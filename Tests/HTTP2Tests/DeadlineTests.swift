@@ -91,11 +91,11 @@ import Testing
         #expect(wire.client.availableRequests == 10)
     }
 
-    // MARK: The time to leave, after which a request is not sent
+    // MARK: The send deadline, after which a request is not sent
 
-    @Test func `a request whose time to leave has passed is not sent, even if a stream is free`() {
+    @Test func `a request whose send deadline has passed is not sent, even if a stream is free`() {
         let wire = Wire.open()
-        wire.client.push(tag: 1, leaveBy: start)
+        wire.client.push(tag: 1, sendDeadline: start)
         wire.client.push(tag: 2)
         wire.toServer(wire.clientSends(at: start))
         #expect(wire.server.requests.requests.count == 1)
@@ -112,7 +112,7 @@ import Testing
         server.streamWindowBytes = 100
         let wire = Wire.open(server: server)
         wire.server.holdWindows()
-        wire.client.push(tag: 1, leaveBy: start)
+        wire.client.push(tag: 1, sendDeadline: start)
         wire.toServer(wire.clientSends(at: Instant(nanoseconds: 0)))
         #expect(wire.client.takeOutcomes().isEmpty && wire.server.openStreamCount == 1)
         wire.server.releaseWindows()

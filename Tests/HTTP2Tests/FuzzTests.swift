@@ -72,7 +72,7 @@ import Testing
         wire.toServer(up)
         var down = wire.serverSends()
         wire.toClient(down)
-        for turn in 0..<5 { wire.client.push("/3/device/\(turn)", id: "id", tag: UInt64(turn)) }
+        for number in 0..<5 { wire.client.push("/3/device/\(number)", id: "id", tag: UInt64(number)) }
         _ = wire.client.sendPing(payload: 1)
         let sent = wire.clientSends()
         up += sent

@@ -12,19 +12,19 @@ import Testing
             var random = SeededGenerator(seed: seed)
             let wire = Wire.open(fragment: [50, 16_384][random.number(below: 2)])
             let templates = try (0..<(1 + random.number(below: 5))).map { _ in try Sample(&random) }
-            for turn in 0..<60 {
+            for step in 0..<60 {
                 if random.number(below: 8) == 0 {
                     let size = UInt32([0, 40, 120, 500, 4_096, 100_000][random.number(below: 6)])
                     wire.server.changeSettings(SettingsChange(headerTableBytes: size))
                     if random.number(below: 2) == 0 { wire.settle() }
                 }
                 let sample = templates[random.number(below: templates.count)]
-                let path = "/" + String(repeating: "p", count: random.number(below: 3) * 130) + "\(turn)"
-                let id = random.number(below: 3) == 0 ? "" : "id-\(turn)"
+                let path = "/" + String(repeating: "p", count: random.number(below: 3) * 130) + "\(step)"
+                let id = random.number(below: 3) == 0 ? "" : "id-\(step)"
                 wire.client.push(path, id: id, body: [], template: sample.template)
                 wire.settle()
                 let batch = wire.server.requests
-                try #require(batch.requests.count == 1, "seed \(seed), turn \(turn): \(wire.server.events)")
+                try #require(batch.requests.count == 1, "seed \(seed), step \(step): \(wire.server.events)")
                 let fields = batch.fields(of: batch.requests[0]).map {
                     "\(text($0.name)!): \(text($0.value)!)"
                 }

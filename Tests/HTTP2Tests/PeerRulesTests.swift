@@ -8,7 +8,10 @@ import Testing
 /// field with the value "a".
 @Suite struct PeerRulesTests {
     // The flags of a frame.
+    private static let acknowledgement: UInt8 = 1
+    private static let endStream: UInt8 = 1
     private static let endHeaders: UInt8 = 4
+    private static let padded: UInt8 = 8
 
     private static let settings = Frame(.settings, [])
     private static let status200: [UInt8] = [0x88]
@@ -62,16 +65,23 @@ import Testing
             ("a reset of an idle stream", Frame(.reset, [0, 0, 0, 0], stream: 5), .protocolError),
             ("a short reset", Frame(.reset, [0, 0, 0], stream: 1), .frameSizeError),
             ("a body on no stream", .data([1], stream: 0), .protocolError),
-            ("padding longer than its frame", Frame(.data, [5, 1, 2], flags: 8, stream: 1), .protocolError),
+            (
+                "padding longer than its frame", Frame(.data, [5, 1, 2], flags: padded, stream: 1),
+                .protocolError
+            ),
             ("an unknown index", .headers([0xBE]), .compressionError),
-            ("a lone continuation", Frame(.continuation, [0x88], flags: 4, stream: 1), .protocolError),
+            (
+                "a lone continuation", Frame(.continuation, [0x88], flags: endHeaders, stream: 1),
+                .protocolError
+            ),
             ("SETTINGS on a stream", Frame(.settings, [], stream: 1), .protocolError),
             ("SETTINGS of five bytes", Frame(.settings, [0, 1, 0, 0, 0]), .frameSizeError),
             ("SETTINGS that enable push", Frame(.settings, [0, 2, 0, 0, 0, 1]), .protocolError),
             ("a window too large", Frame(.settings, [0, 4, 0x80, 0, 0, 0]), .flowControlError),
             ("frames too small", Frame(.settings, [0, 5, 0, 0, 0, 1]), .protocolError),
             (
-                "an acknowledgement with a payload", Frame(.settings, [0, 1, 0, 0, 0, 0], flags: 1),
+                "an acknowledgement with a payload",
+                Frame(.settings, [0, 1, 0, 0, 0, 0], flags: acknowledgement),
                 .frameSizeError
             ),
             ("33 settings", Frame(.settings, Array(repeating: 0, count: 33 * 6)), .enhanceYourCalm),
@@ -107,7 +117,10 @@ import Testing
     @Test func `no other frame may interrupt a header block, and its continuations are limited`() {
         for (frames, code) in [
             ([Frame.headers([0x88], flags: 0), .data([1])], HTTP2ErrorCode.protocolError),
-            ([.headers([0x88], flags: 0), Frame(.continuation, [], flags: 4, stream: 3)], .protocolError),
+            (
+                [.headers([0x88], flags: 0), Frame(.continuation, [], flags: Self.endHeaders, stream: 3)],
+                .protocolError
+            ),
             (
                 [.headers([0x88], flags: 0)]
                     + Array(repeating: Frame(.continuation, [], stream: 1), count: 9), .enhanceYourCalm
@@ -134,7 +147,7 @@ import Testing
         client.feed([
             Frame(.headers, first, flags: endStreamPaddedAndPriority, stream: 1),
             Frame(.continuation, [field[2]], stream: 1),
-            Frame(.continuation, Array(field[3...]), flags: 4, stream: 1),
+            Frame(.continuation, Array(field[3...]), flags: Self.endHeaders, stream: 1),
         ])
         let batch = client.outcomes
         #expect(batch.outcomes.map(\.endReason) == [.answered] && batch.outcomes[0].status == 200)
@@ -146,9 +159,8 @@ import Testing
         client.feed([Self.settings])
         client.push(body: [], tag: 4)
         _ = client.sent()
-        let endStream: UInt8 = 1
         client.feed([
-            .headers([], flags: endStream), Frame(.continuation, [], stream: 1),
+            .headers([], flags: Self.endStream), Frame(.continuation, [], stream: 1),
             Frame(.continuation, Self.status200, flags: Self.endHeaders, stream: 1),
         ])
         #expect(client.takeOutcomes().map { "\($0.tag) \($0.endReason)" } == ["4 answered"])

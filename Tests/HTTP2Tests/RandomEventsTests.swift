@@ -90,11 +90,11 @@ private struct RandomRun {
         for _ in 0..<(1 + random.number(below: 10)) {
             let tag = UInt64(submitted.count)
             let deadline = randomDeadline()
-            let leaveBy = randomDeadline()
+            let sendDeadline = randomDeadline()
             let availableCount = wire.client.availableRequests
             let id = wire.client.push(
                 "/\(tag)", id: "", body: [UInt8](repeating: 7, count: random.number(below: 900)), tag: tag,
-                template: template, leaveBy: leaveBy, deadline: deadline)
+                template: template, sendDeadline: sendDeadline, deadline: deadline)
             if (id != nil) != (availableCount > 0) {
                 faults.append("\(availableCount) requests were available, and submit returned \(id != nil)")
             }

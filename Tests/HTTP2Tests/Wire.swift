@@ -32,7 +32,7 @@ final class Wire {
         return wire
     }
 
-    /// Pulls all bytes of the client. Requests whose time to leave is `now` or earlier are not sent.
+    /// Pulls all bytes of the client. Requests whose `sendDeadline` is `now` or earlier are not sent.
     func clientSends(at now: Instant = Instant(nanoseconds: .min)) -> [UInt8] {
         drain { [client] in client.pull(into: $0, at: now) }
     }
@@ -116,18 +116,18 @@ extension ClientSession {
     /// - Parameters:
     ///   - id: the apns-id; without it the request has no such field.
     ///   - tag: the number that is in the outcome.
-    ///   - leaveBy: the time after which the request is not sent.
+    ///   - sendDeadline: the time after which the request is not sent.
     @discardableResult
     func push(
         _ path: String = "/3/device/" + Push.token, id: String = "", body: [UInt8] = Push.body,
         tag: UInt64 = 0,
-        template: RequestTemplate = Push.template(), leaveBy: Instant = .distantFuture,
+        template: RequestTemplate = Push.template(), sendDeadline: Instant = .distantFuture,
         deadline: Instant = .distantFuture
     ) -> RequestID? {
         submit(
             template: template, path: Array(path.utf8).span, varying: Array(id.utf8).span,
-            body: body.isEmpty ? nil : SharedBody(copying: body.span), tag: tag, sendDeadline: leaveBy,
-            deadline: deadline)
+            body: body.isEmpty ? nil : SharedBody(copying: body.span), tag: tag,
+            sendDeadline: sendDeadline, deadline: deadline)
     }
 
     /// Takes the outcomes since the last call.

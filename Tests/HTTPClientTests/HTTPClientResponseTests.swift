@@ -2,58 +2,89 @@ import Testing
 
 @testable import HTTPClient
 
-/// The parser of HTTP/1.1 answers. It gives the same result for pieces of any size.
-@Test func `an answer can be read in any pieces`() {
-    /// Parses a text in pieces of some bytes.
-    func parse(_ text: String, inPiecesOf size: Int) -> HTTPResponseParser.ParseResult {
-        var parser = HTTPResponseParser()
-        var result = HTTPResponseParser.ParseResult.needsMore
-        let bytes = Array(text.utf8)
-        for start in stride(from: 0, to: bytes.count, by: size) where result == .needsMore {
-            result = bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { parser.parse($0) }
-        }
-        return result
+// The parser of HTTP/1.1 answers. It gives the same result for pieces of any size.
+
+private let pieceSizes = [1, 2, 7, 1_000]
+
+/// Parses a text in pieces of some bytes, until it is complete or malformed.
+private func parse(_ text: String, inPiecesOf size: Int) -> HTTPResponseParser.ParseResult {
+    var parser = HTTPResponseParser()
+    var result = HTTPResponseParser.ParseResult.needsMore
+    let bytes = Array(text.utf8)
+    for start in stride(from: 0, to: bytes.count, by: size) where result == .needsMore {
+        result = bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { parser.parse($0) }
     }
-    func response(status: Int, body: String?, keepsAlive: Bool) -> HTTPResponseParser.ParseResult {
-        .complete(
-            HTTPClientResponse(status: status, body: body.map { Array($0.utf8) }), keepsAlive: keepsAlive)
-    }
-    for size in [1, 2, 7, 1_000] {
-        #expect(
-            parse(
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length:3\r\n\r\nabc",
-                inPiecesOf: size)
-                == response(status: 202, body: "abc", keepsAlive: true))
-        for head in [
-            "204 None\r\n", "204 None\r\nContent-Length: 3\r\n", "304 None\r\nContent-Length: 3\r\n",
-        ] {
-            #expect(
-                parse("HTTP/1.1 \(head)\r\n", inPiecesOf: size)
-                    == response(status: Int(head.prefix(3)) ?? 0, body: "", keepsAlive: true))
-        }
-        // A value may be empty, and may have spaces and tabs around it.
-        #expect(
-            parse(
-                "HTTP/1.1 200 A\r\nX-Empty:\r\nConnection:\tclose \r\nContent-Length: 2 \t\r\n\r\nab",
-                inPiecesOf: size)
-                == response(status: 200, body: "ab", keepsAlive: false))
-        #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 3\r\n\r\nab", inPiecesOf: size) == .needsMore)
-        #expect(
-            parse("HTTP/1.1 200 A\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab", inPiecesOf: size)
-                == response(status: 200, body: "ab", keepsAlive: false))
-        #expect(
-            parse("HTTP/1.1 500 A\r\nTransfer-Encoding: chunked\r\n\r\n", inPiecesOf: size)
-                == response(status: 500, body: nil, keepsAlive: false))
-        #expect(parse("SSH-2.0-x\r\n\r\n", inPiecesOf: size) == .malformed)
-        #expect(parse("HTTP/1.1 202 A\r\nContent-Length: -3\r\n\r\n", inPiecesOf: size) == .malformed)
-        #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 99999999\r\n\r\n", inPiecesOf: size) == .malformed)
-        #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 1\r\n\r\nab", inPiecesOf: 1_000) == .malformed)
-    }
+    return result
+}
+
+private func response(
+    status: Int, body: String?, keepsAlive: Bool
+) -> HTTPResponseParser.ParseResult {
+    .complete(
+        HTTPClientResponse(status: status, body: body.map { Array($0.utf8) }), keepsAlive: keepsAlive)
+}
+
+@Test(arguments: pieceSizes) func `an informational answer precedes the answer`(size: Int) {
+    let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length:3\r\n\r\nabc"
+    #expect(parse(text, inPiecesOf: size) == response(status: 202, body: "abc", keepsAlive: true))
+}
+
+@Test(
+    arguments: [
+        "204 None\r\n", "204 None\r\nContent-Length: 3\r\n", "304 None\r\nContent-Length: 3\r\n",
+    ], pieceSizes)
+func `an answer that cannot have a body ends with its head`(head: String, size: Int) throws {
+    let status = try #require(Int(head.prefix(3)))
+    #expect(
+        parse("HTTP/1.1 \(head)\r\n", inPiecesOf: size)
+            == response(status: status, body: "", keepsAlive: true))
+}
+
+@Test(arguments: pieceSizes) func `a value may be empty, and have spaces and tabs around it`(size: Int) {
+    let text = "HTTP/1.1 200 A\r\nX-Empty:\r\nConnection:\tclose \r\nContent-Length: 2 \t\r\n\r\nab"
+    #expect(parse(text, inPiecesOf: size) == response(status: 200, body: "ab", keepsAlive: false))
+}
+
+@Test(arguments: pieceSizes) func `an answer without all of its body needs more`(size: Int) {
+    #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 3\r\n\r\nab", inPiecesOf: size) == .needsMore)
+}
+
+@Test(arguments: pieceSizes) func `a connection that the peer closes is not used again`(size: Int) {
+    let text = "HTTP/1.1 200 A\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab"
+    #expect(parse(text, inPiecesOf: size) == response(status: 200, body: "ab", keepsAlive: false))
+}
+
+@Test(arguments: pieceSizes) func `a chunked body is not read, and the connection is not used again`(
+    size: Int
+) {
+    let text = "HTTP/1.1 500 A\r\nTransfer-Encoding: chunked\r\n\r\n"
+    #expect(parse(text, inPiecesOf: size) == response(status: 500, body: nil, keepsAlive: false))
+}
+
+@Test(
+    arguments: [
+        "SSH-2.0-x\r\n\r\n", "HTTP/1.1 202 A\r\nContent-Length: -3\r\n\r\n",
+        "HTTP/1.1 202 A\r\nContent-Length: 99999999\r\n\r\n",
+    ], pieceSizes)
+func `another protocol, and a length that is invalid or too large, are malformed`(
+    text: String, size: Int
+) {
+    #expect(parse(text, inPiecesOf: size) == .malformed)
+}
+
+@Test func `bytes behind the answer are malformed`() {
+    #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 1\r\n\r\nab", inPiecesOf: 1_000) == .malformed)
+}
+
+@Test func `the seconds of Retry-After are part of the answer`() {
     let busy = "HTTP/1.1 503 A\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
     #expect(
         parse(busy, inPiecesOf: 3)
             == .complete(
                 HTTPClientResponse(status: 503, body: [], retryAfterSeconds: 7), keepsAlive: true))
+}
+
+@Test func `a head without an end is malformed`() {
     #expect(parse(String(repeating: "x", count: 20_000), inPiecesOf: 100) == .malformed)
 }
 

@@ -11,7 +11,7 @@ import Testing
     let client = try SequentialHTTPClient(host: "127.0.0.1", port: address.port, name: "client")
     async let outcome = client.send(.init(method: "GET", path: "/"), withinMilliseconds: 60_000)
     var state = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-    // The request has a thread of its own, but it begins on a thread that this test must not block.
+    // `async let` begins the request on a shared thread, which this test must not block.
     while poll(&state, 1, 0) == 0 { try await Task.sleep(for: .milliseconds(5)) }
     client.stop()
     let reason: String? = if case .failed(let text) = await outcome { text } else { nil }

@@ -12,64 +12,65 @@ struct ConnectionDeadlinesTests {
 
     private func at(_ milliseconds: Int) -> Instant { start.advanced(byMilliseconds: milliseconds) }
 
-    /// Runs a test with the clock of a connection whose body has begun. Its descriptor is `/dev/null`.
+    /// Runs a test with the deadlines of a connection whose body has begun. Its descriptor is `/dev/null`.
     private func withBody(_ test: (inout ConnectionDeadlines) throws -> Void) rethrows {
         let descriptor = open("/dev/null", O_WRONLY)
         defer { close(descriptor) }
-        var clock = ConnectionDeadlines(descriptor: descriptor, now: start)
-        clock.enter(.body(ConnectionDeadlines.BodyProgress(startingAt: start)), now: start)
-        try test(&clock)
+        var deadlines = ConnectionDeadlines(descriptor: descriptor, now: start)
+        deadlines.enter(.body(ConnectionDeadlines.BodyProgress(startingAt: start)), now: start)
+        try test(&deadlines)
     }
 
-    private func isCut(_ clock: ConnectionDeadlines) -> Bool {
-        if case .cut = clock.phase { true } else { false }
+    private func isCut(_ deadlines: ConnectionDeadlines) -> Bool {
+        if case .cut = deadlines.phase { true } else { false }
     }
 
     @Test func `a fast start does not pay for a later silence`() {
-        withBody { clock in
-            clock.recordBody(receivedBytes: 1 << 20)
-            _ = clock.enforceDeadline(now: at(5001), limits: limits)
-            #expect(!isCut(clock))
-            _ = clock.enforceDeadline(now: at(10_001), limits: limits)
-            #expect(!isCut(clock), "the second check is one window after the first")
-            _ = clock.enforceDeadline(now: at(10_002), limits: limits)
-            #expect(isCut(clock))
+        withBody { deadlines in
+            deadlines.recordBody(receivedBytes: 1 << 20)
+            _ = deadlines.enforceDeadline(now: at(5001), limits: limits)
+            #expect(!isCut(deadlines))
+            _ = deadlines.enforceDeadline(now: at(10_001), limits: limits)
+            #expect(!isCut(deadlines), "the second check is one window after the first")
+            _ = deadlines.enforceDeadline(now: at(10_002), limits: limits)
+            #expect(isCut(deadlines))
         }
     }
 
     @Test func `a body that keeps its rate may take a minute but not longer`() {
-        withBody { clock in
+        withBody { deadlines in
             for second in 1...60 {
-                clock.recordBody(receivedBytes: second * 1024)
-                _ = clock.enforceDeadline(now: at(second * 1000), limits: limits)
+                deadlines.recordBody(receivedBytes: second * 1024)
+                _ = deadlines.enforceDeadline(now: at(second * 1000), limits: limits)
             }
-            #expect(!isCut(clock))
-            clock.recordBody(receivedBytes: 61 * 1024)
-            _ = clock.enforceDeadline(now: at(60_001), limits: limits)
-            #expect(isCut(clock))
+            #expect(!isCut(deadlines))
+            deadlines.recordBody(receivedBytes: 61 * 1024)
+            _ = deadlines.enforceDeadline(now: at(60_001), limits: limits)
+            #expect(isCut(deadlines))
         }
     }
 
     @Test func `a mebibyte at eighteen kibibytes a second is in time`() {
-        withBody { clock in
+        withBody { deadlines in
             for second in 1...57 {
-                clock.recordBody(receivedBytes: second * 18 * 1024)
-                _ = clock.enforceDeadline(now: at(second * 1000), limits: limits)
+                deadlines.recordBody(receivedBytes: second * 18 * 1024)
+                _ = deadlines.enforceDeadline(now: at(second * 1000), limits: limits)
             }
-            #expect(!isCut(clock) && 57 * 18 * 1024 > 1 << 20)
+            #expect(57 * 18 * 1024 > 1 << 20, "a mebibyte has arrived")
+            #expect(!isCut(deadlines))
         }
     }
 
     @Test func `one byte too few in any window cuts the connection`() {
-        withBody { clock in
-            clock.recordBody(receivedBytes: 6 * 1024)
-            _ = clock.enforceDeadline(now: at(6000), limits: limits)
-            #expect(!isCut(clock))
-            clock.recordBody(receivedBytes: 12 * 1024 - 1)
-            _ = clock.enforceDeadline(now: at(11_000), limits: limits)
-            #expect(!isCut(clock))
-            _ = clock.enforceDeadline(now: at(12_000), limits: limits)
-            #expect(isCut(clock))
+        withBody { deadlines in
+            deadlines.recordBody(receivedBytes: 6 * 1024)
+            _ = deadlines.enforceDeadline(now: at(6000), limits: limits)
+            #expect(!isCut(deadlines))
+            deadlines.recordBody(receivedBytes: 12 * 1024 - 1)
+            _ = deadlines.enforceDeadline(now: at(11_000), limits: limits)
+            #expect(!isCut(deadlines))
+            _ = deadlines.enforceDeadline(now: at(12_000), limits: limits)
+            #expect(isCut(deadlines))
         }
     }
 }

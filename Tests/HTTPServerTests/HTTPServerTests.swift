@@ -59,14 +59,30 @@ struct HTTPServerTests {
         #expect(answers.map(\.body) == ["hello"] && isClosed)
     }
 
+    @Test(arguments: [
+        ("gzip", true), ("br;q=0.5, GZIP", true), ("gzip; q=0.001", true), ("gzip;q=0", false),
+        ("gzip; q=0.000", false), ("identity", false),
+    ])
+    func `gzip is accepted unless its quality is 0`(codings: String, isAccepted: Bool) async throws {
+        let server = try TestServer { routes in
+            routes.on(.get, path: "/gzip") { request in .text("\(request.acceptsGzip)") }
+        }
+        let (answers, _) = try await server.exchange(
+            "GET /gzip HTTP/1.1\r\nHost: x\r\nAccept-Encoding: \(codings)\r\n\r\n", answers: 1)
+        #expect(answers.map(\.body) == ["\(isAccepted)"])
+    }
+
     @Test func `replies from other threads reach their own requests`() async throws {
         let held = Mutex<[(HTTPRequest, HTTPReply)]>([])
         let server = try TestServer { routes in
             routes.onDeferred(.get, path: "/wait/{number}") { request, reply in
-                let batch = held.withLock { held in
+                // The last of the ten requests takes all of them.
+                let batch: [(HTTPRequest, HTTPReply)] = held.withLock { held in
                     held.append((request, reply))
-                    defer { if held.count == 10 { held = [] } }
-                    return held.count == 10 ? held : []
+                    guard held.count == 10 else { return [] }
+                    let all = held
+                    held = []
+                    return all
                 }
                 if batch.isEmpty { return }
                 Thread.detachNewThread {

@@ -8,6 +8,7 @@ import Testing
 struct MemoryBudgetTests {
     private func bodyBytes(_ server: TestServer) -> Int { metric("flotilla_http_body_bytes", server) }
 
+    /// Returns the value of a metric, -1 if there is none.
     private func metric(_ name: String, _ server: TestServer) -> Int {
         let line = server.metrics.render().split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
@@ -19,8 +20,11 @@ struct MemoryBudgetTests {
         #expect(isTrue(), "\(what)")
     }
 
-    private func judgedServer(_ limits: HTTPLimits = HTTPLimits()) throws -> (TestServer, TestServer.CallLog)
-    {
+    /// Starts a server that decides from the head of a request whether the request is admitted. The log has the
+    /// decisions, and the calls of the handlers.
+    private func admittingServer(_ limits: HTTPLimits = HTTPLimits()) throws -> (
+        TestServer, TestServer.CallLog
+    ) {
         let log = TestServer.CallLog()
         let server = try TestServer(limits: limits) { routes in
             routes.onAdmission(.post, path: "/judged") { request in
@@ -44,7 +48,7 @@ struct MemoryBudgetTests {
     }
 
     @Test func `a request is judged from its head, before its body arrives`() async throws {
-        let (server, log) = try judgedServer()
+        let (server, log) = try admittingServer()
         let port = server.port
         try await onThread {
             let peer = try RawPeer(port: port)
@@ -60,7 +64,7 @@ struct MemoryBudgetTests {
     func `the body of a refused request is discarded, and the connection stays open`(
         _ path: String
     ) async throws {
-        let (server, log) = try judgedServer()
+        let (server, log) = try admittingServer()
         let port = server.port
         try await onThread {
             let peer = try RawPeer(port: port)
@@ -76,7 +80,7 @@ struct MemoryBudgetTests {
     }
 
     @Test func `a peer that waits for 100 Continue is refused before it sends its body`() async throws {
-        let (server, _) = try judgedServer()
+        let (server, _) = try admittingServer()
         let head = "POST /judged HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 900000\r\n"
         let (answers, isClosed) = try await server.exchange(head + "\r\n")
         #expect(answers.map(\.status) == [401] && isClosed)
@@ -85,7 +89,7 @@ struct MemoryBudgetTests {
     @Test func `all incoming bodies share one budget, and their reservations are released`() async throws {
         var limits = HTTPLimits()
         limits.bodiesBytesMax = 128 << 10
-        let (server, _) = try judgedServer(limits)
+        let (server, _) = try admittingServer(limits)
         let port = server.port
         try await onThread {
             // An announced length reserves nothing. Arrived bytes do.

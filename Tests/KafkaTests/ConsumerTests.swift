@@ -6,6 +6,8 @@ import Testing
 
 @testable import Kafka
 
+// Consumers without a group, on the mock cluster with the topic `jobs`.
+
 /// Writes records whose values are numbers from `first` on.
 private func writeRecords(_ count: Int, to cluster: MockCluster, partition: Int32 = 0, from first: Int = 0)
     throws

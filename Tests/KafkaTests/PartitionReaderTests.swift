@@ -23,7 +23,7 @@ private func write(
     #expect(producer.flush(withinMilliseconds: 20_000, into: &deliveries) == 0)
 }
 
-/// A mock cluster with topics of one partition each, and the readers of one process.
+/// A mock cluster with topics, and the readers of one process.
 private struct Bed {
     let mock: MockCluster
     let cluster: Cluster

@@ -411,16 +411,8 @@ import Testing
     /// Returns a plain socket that is connected to the server.
     private func connectedSocket(to port: Int) throws -> Int32 {
         let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(UInt16(port).bigEndian)
-        let loopback: UInt32 = 0x7f00_0001  // 127.0.0.1
-        address.sin_addr.s_addr = loopback.bigEndian
-        let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        let address = try SocketAddress.resolve(host: "127.0.0.1", port: port, numericOnly: true).get()[0]
+        let code = address.withPointer { connect(client, $0, $1) }
         try #require(code == 0)
         return client
     }

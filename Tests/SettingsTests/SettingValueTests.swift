@@ -49,6 +49,7 @@ func `text that is not a host and port is refused`(text: String) {
 }
 
 @Test func `empty text is nil for an optional, and a wrong value is refused`() {
+    // The outer optional says whether the text is valid, and the inner one is the value.
     #expect(Int?(settingText: "") == .some(.none))
     #expect(Int?(settingText: "7") == .some(7))
     #expect(Int?(settingText: "x") == nil)

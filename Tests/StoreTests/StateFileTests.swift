@@ -38,8 +38,8 @@ struct StateFileTests {
     }
 
     /// Opens the file, and leaves it in the state of a killed process: the object ends without `close`.
-    private func openAndDie(_ run: (StateFile) throws -> Void = { _ in }) throws {
-        try run(try open())
+    private func openAndDie(now: WallTime? = nil, _ run: (StateFile) throws -> Void = { _ in }) throws {
+        try run(try open(now: now))
     }
 
     @Test func `a new directory has an empty file`() throws {
@@ -118,7 +118,7 @@ struct StateFileTests {
     @Test func `a file older than the topic's retention of deletions starts empty`() throws {
         try openAndDie { try commit($0) }
         let limit = WallTime(milliseconds: start.milliseconds + dayMilliseconds)
-        #expect(try { try open(now: limit).openingState }() == .resumed)
+        try openAndDie(now: limit) { file in #expect(file.openingState == .resumed) }
         let late = WallTime(milliseconds: limit.milliseconds + 1)
         let file = try open(now: late)
         #expect(
@@ -153,7 +153,7 @@ struct StateFileTests {
         try openAndDie()
         try openAndDie { try commit($0) }
         try openAndDie()
-        #expect(try { try open().openingState }() == .resumed)
+        try openAndDie { file in #expect(file.openingState == .resumed) }
         let file = try open()
         #expect(file.openingState == .discarded(.crashedTwiceBeforeCommit))
         #expect(try rowCount(of: file) == 0)

@@ -60,7 +60,7 @@ import Testing
             server.first?.read(\.closeReasons) == ["connection closed by the peer without a TLS close alert"])
     }
 
-    @Test func `the writes of a turn become few records`() async throws {
+    @Test func `data that is taken in small pieces comes back complete`() async throws {
         let certificates = try Certificates()
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop) { Endpoint(echoes: true) }

@@ -102,7 +102,8 @@ import Testing
         // The type of a record with data.
         #expect(outgoing[0] == 0x17)
         // The head of a record has five bytes, of which the last two are the length.
-        #expect(outgoing.count == 5 + Int(outgoing[3]) << 8 + Int(outgoing[4]), "exactly one record")
+        let bodyBytes = Int(outgoing[3]) << 8 | Int(outgoing[4])
+        #expect(outgoing.count == 5 + bodyBytes, "exactly one record")
     }
 
     @Test func `nothing is written before the handshake is done`() throws {
@@ -138,7 +139,7 @@ import Testing
         }
         try ([7] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
         pair.exchange(size: 5_000)
-        #expect(!pair.events.filter { $0.contains("h2") }.contains("server h2") || pair.atServer.isEmpty)
+        #expect(!pair.events.contains("server h2") || pair.atServer.isEmpty)
     }
 
     @Test func `an invalid host name is refused and never means any host`() throws {

@@ -10,25 +10,26 @@ package enum GrowingOutput {
     }
 
     private static let sizeMin = 4096
-    /// A stream that neither ends nor gives bytes for so many calls counts as failed.
+    /// A stream that neither ends nor gives bytes in this number of calls counts as failed.
     private static let idleStepsMax = 4
 
     /// Calls `step` with free space until it is done. Returns nil if a step failed, or if the output has
-    /// more than `max` bytes. `expecting` is the first size of the memory.
+    /// more than `bytesMax` bytes. `expectedBytes` is the first size of the memory.
     ///
-    /// The memory grows to one byte more than `max`, because a stream may need free space to reach its end.
+    /// The memory grows to one byte more than `bytesMax`, because a stream may need free space to reach its end.
     package static func fill(
-        expecting: Int, max: Int, step: (UnsafeMutableRawBufferPointer) -> StepResult
+        expecting expectedBytes: Int, max bytesMax: Int, step: (UnsafeMutableRawBufferPointer) -> StepResult
     ) -> [UInt8]? {
-        let sizeMax = max + 1
-        var output = [UInt8](repeating: 0, count: Swift.min(Swift.max(expecting, sizeMin), sizeMax))
+        let sizeMax = bytesMax + 1
+        let firstSize = min(max(expectedBytes, sizeMin), sizeMax)
+        var output = [UInt8](repeating: 0, count: firstSize)
         var filled = 0
         var idleSteps = 0
         while true {
             if filled == output.count {
                 guard output.count < sizeMax else { return nil }
-                output.append(
-                    contentsOf: repeatElement(0, count: Swift.min(output.count, sizeMax - output.count)))
+                let addedBytes = min(output.count, sizeMax - output.count)
+                output.append(contentsOf: repeatElement(0, count: addedBytes))
             }
             let result = unsafe output.withUnsafeMutableBytes { bytes in
                 unsafe step(UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
@@ -40,7 +41,7 @@ package enum GrowingOutput {
                 filled += written
             case .done(let written):
                 filled += written
-                guard filled <= max else { return nil }
+                guard filled <= bytesMax else { return nil }
                 output.removeLast(output.count - filled)
                 return output
             case .failed:

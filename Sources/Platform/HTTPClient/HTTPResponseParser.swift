@@ -19,7 +19,8 @@ package struct HTTPResponseParser {
     static let headBytesMax = 16 * 1024
     /// The default limit of `Content-Length`.
     package static let bodyBytesDefault = 4 << 20
-    /// The limit for the processes of a stage. The largest answer is a page of 5,000 events with the longest names.
+    /// The limit for answers of other processes of the same stage. The largest one is a page of 5,000 events with the
+    /// longest names.
     package static let memberBodyBytesMax = 32 << 20
 
     private let bodyBytesMax: Int

@@ -97,8 +97,10 @@ final class HTTPConnection {
         switch exchange?.state {
         case .answer(let response): return queue(response, on: connection)
         case .respond(let respond):
+            guard let request = exchange?.request else { return false }
             // The peer may already have got 408. Then the request must not be carried out.
-            guard let request = exchange?.request, enterPhase(.sending) else { return false }
+            let isConnected = enterPhase(.sending)
+            guard isConnected else { return false }
             return queue(respond(request), on: connection)
         case .handle(let handle, _): return suspend(connection, for: handle)
         case .waiting(let slot):
@@ -132,13 +134,14 @@ final class HTTPConnection {
 
     private func queue(_ handlerResponse: HTTPResponse, on connection: MHDConnection) -> Bool {
         enterPhase(.sending)
-        // The library copies the body, so the handler's is not kept until the copy was sent.
+        // The library copies the body. The new state releases the handler's body, so that only the copy is in memory.
         exchange?.state = .sending
         let ownResponse = reserveMemory(for: handlerResponse) ? handlerResponse : HTTPServerState.answersFull
         let response = exchange?.conventions.apply(to: ownResponse) ?? ownResponse
         serverState.metrics?.countAnswer(status: response.status)
         noteAnswer(status: response.status)
-        let closes = response.closesConnection || exchange?.closesConnection ?? true || serverState.isStopping
+        let exchangeCloses = exchange?.closesConnection ?? true
+        let closes = response.closesConnection || exchangeCloses || serverState.isStopping
         return connection.queue(response, closesConnection: closes)
     }
 

@@ -129,9 +129,9 @@ struct HTTPExchange {
     /// Reserves memory for a body of this length. Returns false if the server's budget is used up.
     private mutating func reserve(bytes: Int, in budget: MemoryBudget) -> Bool {
         guard bytes > reservedBytes else { return true }
-        let doubled = max(bytes, 2 * reservedBytes, Self.reservedBytesMin)
-        // Never more than the announced length, unless the body is longer.
-        let reservation = max(bytes, min(doubled, announcedBytes ?? doubled))
+        let doubled = max(2 * reservedBytes, Self.reservedBytesMin)
+        // Not more than the announced length, unless the body is longer.
+        let reservation = max(bytes, min(doubled, announcedBytes ?? .max))
         guard budget.reserve(bytes: reservation - reservedBytes) else { return false }
         reservedBytes = reservation
         request?.body.reserveCapacity(reservation)

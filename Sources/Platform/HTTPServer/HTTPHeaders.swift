@@ -10,7 +10,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     package mutating func add(_ name: String, value: String) { lines.append((name, value)) }
 
-    /// Returns these lines and the lines of other names.
+    /// Returns these lines, and the lines of `others` whose names do not occur in these.
     package func adding(_ others: HTTPHeaders) -> HTTPHeaders {
         var headers = self
         for line in others.lines where self[line.name] == nil { headers.add(line.name, value: line.value) }

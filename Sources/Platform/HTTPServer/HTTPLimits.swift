@@ -44,10 +44,12 @@ package struct HTTPLimits: Sendable {
     /// The library's memory for the head and the parsed headers of one connection.
     var connectionMemoryBytes: Int { 2 * max(headBytesMax, 16 * 1024) }
 
-    /// The interval of the deadline checks. No deadline is exceeded by more than an eighth.
+    /// The interval of the deadline checks: an eighth of the shortest time limit, so that no limit is exceeded by more.
+    /// But it is never below 10 ms or above 500 ms.
     var watchMilliseconds: Int {
         let shortest = min(
-            headMilliseconds, bodyGraceMilliseconds, bodyMilliseconds, idleMilliseconds, answerMilliseconds)
+            headMilliseconds, bodyGraceMilliseconds, bodyMilliseconds, idleMilliseconds, answerMilliseconds,
+            sendMilliseconds)
         return max(10, min(500, shortest / 8))
     }
 

@@ -31,10 +31,11 @@ final class ReplySlot: Sendable {
 
     /// Fills the slot, if it is empty.
     func fill(with response: HTTPResponse) {
-        let onFilled = state.withLock { state in
-            defer { state.onFilled = nil }
-            if state.onFilled != nil { state.response = response }
-            return state.onFilled
+        let onFilled = state.withLock { state -> (@Sendable () -> Void)? in
+            guard let onFilled = state.onFilled else { return nil }
+            state.response = response
+            state.onFilled = nil
+            return onFilled
         }
         onFilled?()
     }

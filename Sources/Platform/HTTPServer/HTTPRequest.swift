@@ -23,7 +23,9 @@ package struct HTTPRequest: Sendable {
         headers.all(named: "accept-encoding").joined(separator: ",").split(separator: ",").contains {
             coding in
             let parts = coding.split(separator: ";").map { $0.filter { $0 != " " }.lowercased() }
-            return parts.first == "gzip" && !parts.dropFirst().contains("q=0")
+            // The quality 0 refuses a coding. It may have up to three decimals.
+            let isRefused = parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
+            return parts.first == "gzip" && !isRefused
         }
     }
 }

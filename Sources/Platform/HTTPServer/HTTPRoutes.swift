@@ -105,9 +105,9 @@ package struct HTTPRoutes: Sendable {
     /// Returns the child for a literal segment, or for a parameter if `name` is nil. Adds it if it is
     /// missing.
     private mutating func child(of node: Int, named name: String?) -> Int {
-        if let child = name.map({ nodes[node].literalChildren[$0] }) ?? nodes[node].parameterChild {
-            return child
-        }
+        let existingChild =
+            if let name { nodes[node].literalChildren[name] } else { nodes[node].parameterChild }
+        if let existingChild { return existingChild }
         nodes.append(PathNode())
         if let name {
             nodes[node].literalChildren[name] = nodes.count - 1

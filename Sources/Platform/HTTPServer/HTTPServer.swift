@@ -147,15 +147,16 @@ package import Telemetry
         close(placeholder)
     }
 
-    /// Whether the stop must still wait. Until the deadline it waits for all requests. Then every waiting
-    /// request is answered with 503, and the stop waits until no connection is suspended, because the library
-    /// aborts a process that stops it with a suspended connection.
+    /// Returns whether the stop must still wait. Until the deadline it waits for all requests. After that, this
+    /// function answers every waiting request with 503, and the stop waits until no connection is suspended, because
+    /// the library aborts a process that stops it with a suspended connection.
     private func mustWait(until deadline: Instant) -> Bool {
         let now = Instant.now()
         if now < deadline { return !state.isIdle }
         state.answerSuspendedConnections()
+        if state.hasSuspendedConnections { return true }
         let areFinalAnswersOverdue = now >= deadline.advanced(byMilliseconds: Self.finalAnswersMilliseconds)
-        return state.hasSuspendedConnections || !state.isIdle && !areFinalAnswersOverdue
+        return !areFinalAnswersOverdue && !state.isIdle
     }
 
     private func stopDaemon(_ daemon: OpaquePointer) {

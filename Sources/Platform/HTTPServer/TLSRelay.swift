@@ -44,8 +44,9 @@ final class TLSRelay: TLSConnectionDelegate {
     }
 
     func didReceive(_ plaintext: UnsafeRawBufferPointer) {
-        guard let server, unsafe !server.send(plaintext) else { return }
-        tls.pauseReading()
+        guard let server else { return }
+        let canSendMore = unsafe server.send(plaintext)
+        if !canSendMore { tls.pauseReading() }
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -73,7 +74,8 @@ final class TLSRelay: TLSConnectionDelegate {
 
     // MARK: The server's side
 
-    /// The delegate of the plaintext connection, whose calls have the names of the client's.
+    /// The delegate of the plaintext connection. It is a separate object, because its calls have the same names as the
+    /// calls of the TLS connection's delegate.
     private final class ServerSide: TCPConnectionDelegate {
         private let relay: TLSRelay
 

@@ -22,8 +22,9 @@ package struct HTTPServerTLS: Sendable {
     }
 }
 
-/// Accepts TLS connections, and gives the server a plaintext connection for each, with the client's address. The server
-/// then treats it like any other connection, with the same limits. Bytes pass through a pair of sockets of this process.
+/// A listener for TLS connections. It gives the server a plaintext connection for each, with the client's address. The
+/// server then treats it like any other connection, with the same limits. Bytes pass through a pair of sockets of this
+/// process.
 ///
 /// A connection exists for the server only after its handshake, which has a time limit. Connections in the handshake count
 /// for the limits of connections, too.
@@ -34,8 +35,8 @@ final class TLSTerminator: Sendable {
 
     /// Binds and starts to accept.
     ///
-    /// - Parameter deliver: Takes a connected socket and the client's address. The socket is the server's from then on. It is
-    ///   called on threads of the terminator.
+    /// - Parameter deliver: Takes over a connected socket, with the client's address. Called on the threads of the
+    ///   terminator.
     init(
         name: String, host: String, port: Int, limits: HTTPLimits, tls: HTTPServerTLS,
         deliver: @escaping @Sendable (Int32, SocketAddress) -> Void
@@ -80,7 +81,7 @@ final class TLSTerminator: Sendable {
     }
 }
 
-/// Looks at the files of the certificate regularly. Confined to its loop.
+/// A timer that looks regularly whether the files of the certificate have changed. Confined to its loop.
 private final class CredentialsTimer {
     private let tls: HTTPServerTLS
     private let loop: EventLoop

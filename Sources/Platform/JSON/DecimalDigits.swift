@@ -19,9 +19,10 @@ enum DecimalDigits {
     /// Writes up to eight digits without leading zeros.
     @inline(always)
     private static func writeFirst(_ digits: UInt64, to out: UnsafeMutableRawPointer) -> Int {
-        // Without the codes of "0", leading zeros are zero bytes. The added bit keeps the last digit, also if
-        // it is zero.
-        let zeros = (digits ^ zeroDigits | 1 &<< 56).trailingZeroBitCount &>> 3
+        // Without the codes of "0", leading zeros are zero bytes. The added bit is in the last digit, which is
+        // written even if it is zero.
+        let values = digits ^ zeroDigits
+        let zeros = (values | (1 &<< 56)).trailingZeroBitCount &>> 3
         unsafe out.storeBytes(of: (digits &>> UInt64(8 &* zeros)).littleEndian, as: UInt64.self)
         return 8 &- zeros
     }
@@ -37,10 +38,10 @@ enum DecimalDigits {
         let upper = value / 10_000
         let fours = upper | (value &- upper &* 10_000) << 32
         // Division by 100: n * 10,486 / 2^20.
-        let hundreds = (fours &* 10_486) >> 20 & 0x0000_007F_0000_007F
+        let hundreds = ((fours &* 10_486) >> 20) & 0x0000_007F_0000_007F
         let twos = hundreds | (fours &- hundreds &* 100) << 16
         // Division by 10: n * 103 / 2^10.
-        let tens = (twos &* 103) >> 10 & 0x000F_000F_000F_000F
+        let tens = ((twos &* 103) >> 10) & 0x000F_000F_000F_000F
         return (tens | (twos &- tens &* 10) << 8) | zeroDigits
     }
 

@@ -24,26 +24,28 @@ public import CSimdJSON
 
     @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, node: Int) {
-        unsafe self.init(document: document, index: Int32(truncatingIfNeeded: node), parent: 0, name: nil)
+        unsafe self.init(
+            document: document, nodeNumber: Int32(truncatingIfNeeded: node), parent: 0, name: nil)
     }
 
     @inlinable @inline(always)
     init(document: UnsafeMutablePointer<JSONDocument>, missing name: StaticString, inObject object: Int) {
         unsafe self.init(
-            document: document, index: Self.missing, parent: Int32(truncatingIfNeeded: object), name: name)
+            document: document, nodeNumber: Self.missing, parent: Int32(truncatingIfNeeded: object),
+            name: name)
     }
 
     @inlinable @inline(always)
     init(absentIn document: UnsafeMutablePointer<JSONDocument>) {
-        unsafe self.init(document: document, index: Self.absent, parent: 0, name: nil)
+        unsafe self.init(document: document, nodeNumber: Self.absent, parent: 0, name: nil)
     }
 
     @inlinable @inline(always)
     init(
-        document: UnsafeMutablePointer<JSONDocument>, index: Int32, parent: Int32, name: StaticString?
+        document: UnsafeMutablePointer<JSONDocument>, nodeNumber: Int32, parent: Int32, name: StaticString?
     ) {
         unsafe self.document = unsafe document
-        self.nodeNumber = index
+        self.nodeNumber = nodeNumber
         self.parent = parent
         self.name = name
         unsafe generation = document.pointee.generation

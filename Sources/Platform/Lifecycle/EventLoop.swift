@@ -195,8 +195,12 @@ internal import Glibc
         while !isStopping { runIteration() }
         for registration in registrations { registration.handler?.loopWillEnd() }
         for handler in handlersWithoutDescriptor.values { handler.loopWillEnd() }
-        // Runs the jobs and hooks that the handlers requested. An inbox that was closed accepts no jobs.
-        repeat { runIteration() } while !(jobsFromLoop.isEmpty && hooks.isEmpty && inbox.closeIfEmpty())
+        // Runs the jobs and hooks that the handlers requested. A closed inbox accepts no more jobs.
+        var isDone = false
+        while !isDone {
+            runIteration()
+            isDone = jobsFromLoop.isEmpty && hooks.isEmpty && inbox.closeIfEmpty()
+        }
         for index in registrations.indices { registrations[index].handler = nil }
         timers.removeAll()
         retainedObjects.removeAll()

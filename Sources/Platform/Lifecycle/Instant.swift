@@ -16,9 +16,17 @@ package struct Instant: Sendable, Hashable, Comparable {
     /// The time on the steady clock in milliseconds, rounded down.
     package var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
+    /// Returns a later instant, or an earlier one for a negative number. An instant beyond the range becomes its end.
     package func advanced(byMilliseconds milliseconds: Int) -> Instant {
-        Instant(
-            nanoseconds: nanoseconds.addingReportingOverflow(Int64(milliseconds) &* 1_000_000).partialValue)
+        let step = Int64(milliseconds).multipliedReportingOverflow(by: 1_000_000)
+        let longestStep: Int64 = milliseconds < 0 ? .min : .max
+        return advanced(byNanoseconds: step.overflow ? longestStep : step.partialValue)
+    }
+
+    private func advanced(byNanoseconds step: Int64) -> Instant {
+        let sum = nanoseconds.addingReportingOverflow(step)
+        let endOfRange: Int64 = step < 0 ? .min : .max
+        return Instant(nanoseconds: sum.overflow ? endOfRange : sum.partialValue)
     }
 
     /// Returns the next multiple of the step. Returns self if it is a multiple or the step is zero.
@@ -26,8 +34,7 @@ package struct Instant: Sendable, Hashable, Comparable {
         guard step > 0 else { return self }
         let step = Int64(step) * 1_000_000
         let remainder = nanoseconds % step
-        return remainder <= 0
-            ? self : Instant(nanoseconds: nanoseconds.addingReportingOverflow(step - remainder).partialValue)
+        return remainder <= 0 ? self : advanced(byNanoseconds: step - remainder)
     }
 
     /// Returns the difference. It is negative if `earlier` is later.

@@ -1,8 +1,8 @@
 /// A handle to a value that belongs to one event loop. The value is created and used on the loop only, so it
 /// needs no locks. Any thread may hold the handle and give it jobs for the value.
 ///
-/// Timers and callbacks on the loop may refer to the value without retaining it. So the thread of a handle that starts
-/// one retains the handle until `stop`, also if all other owners forget it.
+/// Timers and callbacks on the loop may refer to the value without retaining it. So if the handle starts a thread, the
+/// thread retains the handle until `stop`, even if all other owners release it.
 ///
 /// `@unchecked Sendable`: Only jobs on the loop use the value. `stop` releases it after the thread has ended.
 package final class LoopOwned<Value>: @unchecked Sendable {
@@ -62,7 +62,7 @@ package final class LoopOwned<Value>: @unchecked Sendable {
         value = nil
     }
 
-    /// Stops in the same way. The caller's thread is not blocked while the jobs run.
+    /// Stops like the function above, but does not block the caller's thread while the jobs run.
     package func stop(finally lastJob: @escaping @Sendable (Value) -> Void) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isAccepted = execute {

@@ -14,8 +14,9 @@ struct SocketOutput: ~Copyable {
 
     /// Notes that the kernel has space. Returns whether it had none before.
     mutating func unblock() -> Bool {
-        defer { isBlocked = false }
-        return isBlocked
+        let wasBlocked = isBlocked
+        isBlocked = false
+        return wasBlocked
     }
 
     /// Sends until no bytes wait or the kernel's buffer is full.

@@ -210,7 +210,10 @@ package final class TCPConnection: EventHandler, IterationHook {
             mayHaveInput = true
             if isReading { read() }
         }
-        if readiness.contains(.writable), output.unblock() { requestHook() }
+        if readiness.contains(.writable) {
+            let wasBlocked = output.unblock()
+            if wasBlocked { requestHook() }
+        }
     }
 
     /// Ends the connection at the end of the iteration, after the peer's last bytes, which may be answers.

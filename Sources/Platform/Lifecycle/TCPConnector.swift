@@ -109,17 +109,19 @@ final class TCPConnector: EventHandler {
 
     // MARK: Attempts
 
-    /// Begins to connect to the next address. If no attempt is left, the connector has failed.
+    /// Begins to connect to the next address, or to a later one if that fails at once. If no attempt is left, the
+    /// connector has failed.
     private func tryNextAddress() {
-        while let address = addresses.popFirst() {
+        var hasBegun = false
+        while !hasBegun, let address = addresses.popFirst() {
             triedAddressCount += 1
             let attempt = ConnectAttempt(to: address, for: self)
             if let code = attempt.begin(on: loop) {
                 noteFailure(of: attempt, code: code)
-                continue
+            } else {
+                attempts.append(attempt)
+                hasBegun = true
             }
-            attempts.append(attempt)
-            break
         }
         if attempts.isEmpty { return fail() }
         let next = loop.now.nanoseconds + delayNanoseconds
@@ -133,9 +135,9 @@ final class TCPConnector: EventHandler {
     /// Handles the end of an attempt. After a failure the next address is tried at once.
     ///
     /// - Parameter code: the `errno`; 0 if the socket is connected.
-    fileprivate func attemptHasEnded(_ attempt: ConnectAttempt, code: Int32) {
+    fileprivate func handleEnd(of attempt: ConnectAttempt, code: Int32) {
         attempts.removeAll { $0 === attempt }
-        guard code != 0 else {
+        if code == 0 {
             // The receiver of the result owns the descriptor from here.
             return finish(with: .success(attempt.takeDescriptor(from: loop)))
         }
@@ -214,7 +216,7 @@ private final class ConnectAttempt: EventHandler {
     }
 
     func didBecomeReady(_ readiness: Readiness) {
-        connector?.attemptHasEnded(self, code: linux_socket_error(descriptor))
+        connector?.handleEnd(of: self, code: linux_socket_error(descriptor))
     }
 
     /// Does nothing, because the connector drops its attempts when the loop ends.

@@ -8,8 +8,8 @@ internal import CLinux
 package enum ThreadPriority: Sendable {
     /// Work on the way of a send to the phones.
     case normal
-    /// Work that can wait for a moment: reports of phones, and queries. Callers with a key that is in an app can cause much of
-    /// it.
+    /// Work that can wait for a moment: reports of phones, and queries. Anyone can take the key out of an app and cause
+    /// much of this work.
     case background
 
     /// A thread with this nice value gets a tenth of the share of a normal one, so it slows down and never stops.

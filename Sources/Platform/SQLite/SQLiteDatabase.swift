@@ -28,7 +28,8 @@ package final class SQLiteDatabase {
             case .reader: SQLITE_OPEN_READONLY
             }
         connection = try SQLiteConnection(path: path, flags: flags, busyMilliseconds: Self.busyMilliseconds)
-        // No memory map: if someone truncated a mapped file, a read would end the process.
+        // No memory map: if someone truncated a mapped file, a read would end the process. A negative cache size is
+        // in KiB.
         try connection.execute(
             """
             PRAGMA mmap_size = 0; PRAGMA cache_size = -\(cacheKibibytes); PRAGMA temp_store = MEMORY;
@@ -87,7 +88,8 @@ package final class SQLiteDatabase {
         var report: String?
         let statement = try prepare("PRAGMA quick_check(1)")
         try statement.forEachRow { row in report = row.text(at: 0) }
-        return report == "ok" ? nil : report ?? "the check gave no result"
+        if report == "ok" { return nil }
+        return report ?? "the check gave no result"
     }
 
     /// Moves the content of the write-ahead log into the file, and empties the log.

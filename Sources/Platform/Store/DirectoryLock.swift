@@ -29,10 +29,12 @@ package struct DirectoryLock: ~Copyable {
     /// Locks the directory. Creates the directory and its parents if they are missing.
     package init(directory: String) throws(StoreError) {
         try Self.makeDirectory(directory)
-        if Self.lockedTrees.withLock({ $0.contains { directory.hasPrefix($0) } }) {
-            guard Self.claimedDirectories.withLock({ $0.insert(directory).inserted }) else {
-                throw .inUse(path: directory, by: "process \(getpid())")
-            }
+        let isInLockedTree = Self.lockedTrees.withLock { trees in
+            trees.contains { tree in directory.hasPrefix(tree) }
+        }
+        if isInLockedTree {
+            let isClaimed = Self.claimedDirectories.withLock { $0.insert(directory).inserted }
+            guard isClaimed else { throw .inUse(path: directory, by: "process \(getpid())") }
             mechanism = .claimedInProcess(directory)
         } else {
             mechanism = .descriptor(try Self.lockFile(in: directory))
@@ -80,7 +82,8 @@ package struct DirectoryLock: ~Copyable {
     }
 
     private static func writtenProcessID(in path: String) -> Int32? {
-        (try? SmallFile.read(at: path)).flatMap { $0 }.flatMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        guard let bytes = try? SmallFile.read(at: path) else { return nil }
+        return Int32(String(decoding: bytes, as: UTF8.self))
     }
 
     private static func makeDirectory(_ directory: String) throws(StoreError) {

@@ -23,7 +23,7 @@ package struct EnvironmentLimits: Sendable, Equatable {
     }
 
     static func checkKeySize(of key: Span<UInt8>) throws(StoreError) {
-        guard 1...keyBytesMax ~= key.count else { throw .invalidKeySize(bytes: key.count) }
+        guard (1...keyBytesMax).contains(key.count) else { throw .invalidKeySize(bytes: key.count) }
     }
 
     /// Returns the next size of a map: twice the current size within the limit, or nil at the limit.

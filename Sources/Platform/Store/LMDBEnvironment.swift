@@ -110,7 +110,8 @@ internal import Synchronization
     /// Closes the file if it was not used since the last call, and if no thread uses it now. The next use
     /// opens it again. The data stay in the memory of the kernel, as after the death of a process.
     func closeIfUnused() {
-        guard !wasUsed.exchange(false, ordering: .relaxed), writeLock.tryLock() else { return }
+        let wasUsedLately = wasUsed.exchange(false, ordering: .relaxed)
+        guard !wasUsedLately, writeLock.tryLock() else { return }
         defer { writeLock.unlock() }
         guard readWriteLock.lockExclusively(withinMilliseconds: 0) else { return }
         defer { readWriteLock.unlock() }

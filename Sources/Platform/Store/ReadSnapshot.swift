@@ -73,7 +73,8 @@ internal import CLMDB
     ) throws(StoreError) {
         environment.preconditionOwns(table)
         let cursor = unsafe try environment.makeCursor(transaction: transaction, table: table)
-        // A longer bound is cut behind the longest key, which keeps its place in the order.
+        // A bound that is longer than any key is cut to one byte more than the longest key. So it keeps its place
+        // among the keys.
         let lower = range.lower.span.extracting(first: EnvironmentLimits.keyBytesMax + 1)
         let upper = range.upper?.span
         var value = unsafe MDB_val()

@@ -9,7 +9,8 @@ internal import Glibc
 
     init() {
         unsafe lock = .allocate(capacity: 1)
-        precondition(unsafe pthread_rwlock_init(lock, nil) == 0, "pthread_rwlock_init failed")
+        let code = unsafe pthread_rwlock_init(lock, nil)
+        precondition(code == 0, "pthread_rwlock_init failed")
     }
 
     deinit {
@@ -18,7 +19,8 @@ internal import Glibc
     }
 
     func lockForReading() {
-        precondition(unsafe pthread_rwlock_rdlock(lock) == 0, "too many nested reads")
+        let code = unsafe pthread_rwlock_rdlock(lock)
+        precondition(code == 0, "too many nested reads")
     }
 
     func unlock() { unsafe pthread_rwlock_unlock(lock) }

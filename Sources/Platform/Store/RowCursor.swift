@@ -43,7 +43,8 @@ internal import CLMDB
     /// Moves to the first row whose key is not below the bound. The bound may be longer than any key.
     @_lifetime(self: copy self)
     package mutating func seek(to bound: Span<UInt8>) throws(StoreError) {
-        // A longer bound is cut behind the longest key, which keeps its place in the order.
+        // A bound that is longer than any key is cut to one byte more than the longest key. So it keeps its place
+        // among the keys.
         let bound = bound.extracting(first: EnvironmentLimits.keyBytesMax + 1)
         var key = unsafe MDB_val()
         var value = unsafe MDB_val()

@@ -15,7 +15,7 @@ package struct RowSorter: ~Copyable {
 
     /// The memory for reading all runs in a merge, in bytes.
     private static let readBytesMax = 8 << 20
-    /// The least and the most of it for one run.
+    /// The least and the most of this memory for one run.
     private static let runReadBytes = 16 << 10...256 << 10
 
     package init(in directory: String, runBytesMax: Int, retryPolicy: DiskFullRetryPolicy) {
@@ -77,8 +77,8 @@ package struct RowSorter: ~Copyable {
         if !batch.isEmpty { try writeRun() }
         batch = RowBatch()
         guard let file else { return }
-        let bufferBytes = min(
-            max(Self.runReadBytes.lowerBound, Self.readBytesMax / runs.count), Self.runReadBytes.upperBound)
+        let equalShare = Self.readBytesMax / runs.count
+        let bufferBytes = min(max(equalShare, Self.runReadBytes.lowerBound), Self.runReadBytes.upperBound)
         var merge = RunMerge(runsMax: runs.count)
         for run in runs { merge.add(try RunReader(file, run: run, bufferBytes: bufferBytes)) }
         runs = []

@@ -44,7 +44,8 @@
             if unsafe runs[first].isAtEnd { return }
             let prefix = unsafe runs[first].keyPrefix
             // The newest change of a key comes first. The older ones are dropped.
-            if unsafe prefix != lastPrefix || !Self.hasKey(runs[first], equalTo: lastKey.span) {
+            let isNewKey = unsafe prefix != lastPrefix || !Self.hasKey(runs[first], equalTo: lastKey.span)
+            if isNewKey {
                 unsafe try Self.passChange(of: runs[first], to: body, lastKey: &lastKey)
                 lastPrefix = prefix
             }

@@ -41,7 +41,8 @@ package struct TopicIdentityCheck: Sendable {
                 state = .doubtful("record \(expected.offset) of the topic has changed")
             }
         }
-        if offset >= lastRecord?.offset ?? 0 {
+        let newestOffset = lastRecord?.offset ?? 0
+        if offset >= newestOffset {
             lastRecord = LastRecord(key: key, value: value, offset: offset)
         }
     }

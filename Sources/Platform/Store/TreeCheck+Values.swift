@@ -58,6 +58,7 @@ extension TreeCheck {
         guard node.isOverflow else { return nil }
         let number = node.overflowPageNumber
         let firstPage = try pages.page(at: number)
+        // The pages of the head and the value, rounded up.
         let neededPages = (Page.headBytes - 1 + node.valueBytes) / metaPage.pageBytes + 1
         // A value that became shorter keeps its pages.
         let hasValidCount =

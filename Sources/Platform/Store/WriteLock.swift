@@ -11,7 +11,8 @@ internal import Glibc
         var attributes = pthread_mutexattr_t()
         unsafe pthread_mutexattr_init(&attributes)
         unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ERRORCHECK))
-        precondition(unsafe pthread_mutex_init(mutex, &attributes) == 0, "pthread_mutex_init failed")
+        let code = unsafe pthread_mutex_init(mutex, &attributes)
+        precondition(code == 0, "pthread_mutex_init failed")
         unsafe pthread_mutexattr_destroy(&attributes)
     }
 
@@ -21,7 +22,8 @@ internal import Glibc
     }
 
     func lock() {
-        precondition(unsafe pthread_mutex_lock(mutex) == 0, "a write began within a write")
+        let code = unsafe pthread_mutex_lock(mutex)
+        precondition(code == 0, "a write began within a write")
     }
 
     /// Returns false if a thread holds the lock.

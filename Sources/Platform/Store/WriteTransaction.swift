@@ -32,6 +32,7 @@ internal import CLMDB
 
     /// Writes a row, or replaces its value.
     package mutating func put(_ key: Span<UInt8>, value: Span<UInt8>, in table: Table) throws(StoreError) {
+        // The buffer leaves this value during the call, because `write` changes this value while it reads the buffer.
         var buffer: [UInt8] = []
         swap(&buffer, &storedValue)
         defer { swap(&buffer, &storedValue) }

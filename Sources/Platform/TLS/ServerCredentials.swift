@@ -11,7 +11,7 @@ package final class ServerCredentials: Sendable {
         case unchanged
         /// New connections use the new certificate.
         case renewed
-        /// The files changed and cannot be used. The certificate before them stays in use.
+        /// The files changed and cannot be used. The earlier certificate stays in use.
         case unusable(String)
     }
 
@@ -57,7 +57,7 @@ package final class ServerCredentials: Sendable {
         state = TracedLock(State(context: context, versions: versions))
     }
 
-    /// Uses a certificate that does not change.
+    /// Uses a certificate that does not change: there are no files, so `refresh` finds no change.
     package init(chain: String, key: String, protocols: [String]) throws(PEMError) {
         (certificateFile, keyFile, self.protocols) = ("", "", protocols)
         let context = try TLSContext.server(

@@ -60,13 +60,16 @@ extension TLSConnection {
     func sendOutgoing() {
         let bytes = unsafe session.outgoing
         guard unsafe !bytes.isEmpty else { return }
-        if let tcp, unsafe !tcp.sendNow(bytes) { canSend = false }
+        if let tcp {
+            let isFullySent = unsafe tcp.sendNow(bytes)
+            if !isFullySent { canSend = false }
+        }
         session.dropOutgoing()
     }
 
     /// Pulls plaintext from the owner and sends it, up to the limit of an iteration.
     func sendPlaintext() {
-        precondition(unsafe session.outgoing.isEmpty, "ciphertext of an earlier turn waits to be sent")
+        precondition(unsafe session.outgoing.isEmpty, "ciphertext of an earlier iteration waits to be sent")
         var isOwnerEmpty = false
         do throws(TLSFailure) {
             while canSend, !isOwnerEmpty, !scratch.isFull, isAlive { try encryptRecord(&isOwnerEmpty) }

@@ -168,19 +168,20 @@ internal import Cryptography
         var count = 0
         let plaintext = unsafe scratch.lendPlaintext(to: self)
         OpenSSLErrors.clear()
-        records: while plaintext.count - count >= TLSScratchBuffers.recordBytes {
+        var hasRecord = true
+        while hasRecord, plaintext.count - count >= TLSScratchBuffers.recordBytes {
             let target = unsafe UnsafeMutableRawBufferPointer(rebasing: plaintext[count...])
             let read = unsafe SSL_read(ssl, target.baseAddress, Int32(clamping: target.count))
-            if read > 0 {
+            hasRecord = read > 0
+            if hasRecord {
                 count += Int(read)
-                continue
+            } else {
+                switch unsafe SSL_get_error(ssl, read) {
+                case SSL_ERROR_WANT_READ: break
+                case SSL_ERROR_ZERO_RETURN: phase = .ending
+                default: phase = .failed(.brokenRecord(peer: peer, reason: OpenSSLErrors.takeFirst().text))
+                }
             }
-            switch unsafe SSL_get_error(ssl, read) {
-            case SSL_ERROR_WANT_READ: break records
-            case SSL_ERROR_ZERO_RETURN: phase = .ending
-            default: phase = .failed(.brokenRecord(peer: peer, reason: OpenSSLErrors.takeFirst().text))
-            }
-            break
         }
         if count > 0 {
             return unsafe .plaintext(UnsafeRawBufferPointer(rebasing: plaintext[..<count]))

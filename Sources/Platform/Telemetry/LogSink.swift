@@ -114,13 +114,12 @@ package final class LogSink: Sendable {
                 return
             }
             let (lines, droppedLines) = state.withLock { state in
-                defer {
-                    state.lines = []
-                    state.waitingBytes = 0
-                    state.droppedLines = 0
-                    state.isWriting = true
-                }
-                return (state.lines, state.droppedLines)
+                let taken = (state.lines, state.droppedLines)
+                state.lines = []
+                state.waitingBytes = 0
+                state.droppedLines = 0
+                state.isWriting = true
+                return taken
             }
             for line in lines { writeFully(line) }
             if droppedLines > 0 {

@@ -18,7 +18,9 @@ package enum UTCDate {
         func has(_ byte: Unicode.Scalar, at index: Int) -> Bool {
             unsafe text[index] == UInt8(truncatingIfNeeded: byte.value)
         }
-        guard text.count == 20 || text.count == 25, has("-", at: 4), has("-", at: 7), has("T", at: 10),
+        let endsInZ = text.count == 20
+        let endsInOffset = text.count == 25
+        guard endsInZ || endsInOffset, has("-", at: 4), has("-", at: 7), has("T", at: 10),
             has(":", at: 13), has(":", at: 16), let year = number(at: 0, digits: 4),
             let month = number(at: 5, digits: 2),
             let day = number(at: 8, digits: 2), let hour = number(at: 11, digits: 2),
@@ -29,14 +31,15 @@ package enum UTCDate {
             minute < 60, second < 60
         else { return nil }
         var offsetSeconds: Int64 = 0
-        if text.count == 20 {
+        if endsInZ {
             guard has("Z", at: 19) else { return nil }
         } else {
             guard has("+", at: 19) || has("-", at: 19), has(":", at: 22),
                 let hours = number(at: 20, digits: 2),
                 let minutes = number(at: 23, digits: 2), hours <= 14, minutes < 60
             else { return nil }
-            offsetSeconds = (has("-", at: 19) ? -60 : 60) * (hours * 60 + minutes)
+            let sign: Int64 = has("-", at: 19) ? -1 : 1
+            offsetSeconds = sign * (hours * 3_600 + minutes * 60)
         }
         let dayCount = GregorianDate(year: year, month: month, day: day).daysSince1970
         return dayCount * secondsPerDay + hour * 3_600 + minute * 60 + second - offsetSeconds
@@ -48,8 +51,8 @@ package enum UTCDate {
         guard text.count > 21, text.count <= 64, unsafe text[19] == UInt8(ascii: ".") else { return false }
         let digits = unsafe text[20...].prefix(while: isDigit).count
         guard digits > 0 else { return false }
-        let whole = unsafe Array(text[..<19]) + Array(text[(20 + digits)...])
-        return unsafe whole.withUnsafeBufferPointer { unsafe seconds(iso8601: $0) } != nil
+        let withoutFraction = unsafe Array(text[..<19]) + Array(text[(20 + digits)...])
+        return unsafe withoutFraction.withUnsafeBufferPointer { unsafe seconds(iso8601: $0) } != nil
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

@@ -11,7 +11,8 @@ package struct WallTime: Sendable, Hashable, Comparable {
     /// may have any value, and must not trap.
     package init(milliseconds: Int64) {
         let (nanoseconds, overflows) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
-        self.nanoseconds = overflows ? (milliseconds < 0 ? .min : .max) : nanoseconds
+        let nearest: Int64 = milliseconds < 0 ? .min : .max
+        self.nanoseconds = overflows ? nearest : nanoseconds
     }
 
     /// Milliseconds since 1970, rounded down, also before 1970.

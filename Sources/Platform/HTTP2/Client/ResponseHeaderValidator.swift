@@ -59,10 +59,12 @@
         }
     }
 
-    /// Whether the block may end here. An answer needs a status, an informational answer must not be the last
-    /// block, and trailers must be.
+    /// Whether the block may end here. Trailers must be the last block. An answer needs a status, and an
+    /// informational answer must not be the last block.
     func isComplete(status: UInt16, isLast: Bool) -> Bool {
-        isTrailer ? isLast : hasStatus && (status >= 200 || !isLast)
+        if isTrailer { return isLast }
+        let isFinal = status >= 200
+        return hasStatus && (isFinal || !isLast)
     }
 
     /// Whether the value has no line break and no zero byte.

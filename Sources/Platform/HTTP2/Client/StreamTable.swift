@@ -59,8 +59,10 @@
         }
         var position = (hole + 1) & mask
         while unsafe entries[position].stream != 0 {
-            let distance = unsafe (position - homePosition(of: entries[position].stream)) & mask
-            if distance >= (position - hole) & mask {
+            let distanceFromHome = unsafe (position - homePosition(of: entries[position].stream)) & mask
+            let distanceFromHole = (position - hole) & mask
+            // A search from the entry's home position comes past the hole.
+            if distanceFromHome >= distanceFromHole {
                 unsafe entries[hole] = entries[position]
                 hole = position
             }

@@ -39,6 +39,7 @@
 
     /// Returns the maximum length of a block whose path and varying value have these lengths.
     static func bytesMax(for template: RequestTemplate, path: Int, varying: Int) -> Int {
+        // The integers are two sizes of the table, and the lengths of the path and of the varying value.
         template.blockBytesMax + path + varying + 4 * HPACKInteger.bytesMax
     }
 
@@ -73,36 +74,42 @@
 
     /// Encodes the parts of a template's block, up to the path and after it.
     private func buildBlock(for template: RequestTemplate) {
-        var isStable = true
+        var changesTable = false
         head.removeAll(keepingCapacity: true)
         tail.removeAll(keepingCapacity: true)
-        for field in template.pseudoFields where !encode(field, to: &head) { isStable = false }
+        for field in template.pseudoFields {
+            let hasChangedTable = encode(field, to: &head)
+            changesTable = changesTable || hasChangedTable
+        }
         head += template.pathPrefix
-        for field in template.regularFields where !encode(field, to: &tail) { isStable = false }
+        for field in template.regularFields {
+            let hasChangedTable = encode(field, to: &tail)
+            changesTable = changesTable || hasChangedTable
+        }
         // A block that adds entries to the table is valid only once, because later blocks refer to these
         // entries.
-        current = isStable ? template : nil
+        current = changesTable ? nil : template
     }
 
-    /// Encodes a field. Returns false if the field entered the table.
+    /// Encodes a field. Returns whether this has changed the table.
     private func encode(_ field: EncodedField, to bytes: inout [UInt8]) -> Bool {
         guard field.tableBytes > 0 else {
             bytes += field.literal
-            return true
+            return false
         }
         if let index = table.lastIndex(where: { $0.hash == field.hash && $0.text == field.text }) {
             // 1 in the first byte: an index (RFC 7541, 6.1). The newest entry follows the static table.
             HPACKInteger.append(
                 StaticTable.count + table.count - index, prefixBits: 7, pattern: 0x80, to: &bytes)
-            return true
+            return false
         }
         bytes += field.literal
         // The peer evicts before it inserts. A field larger than the table empties it.
         evict(downTo: tableBytesMax - field.tableBytes)
-        guard field.tableBytes <= tableBytesMax else { return false }
+        guard field.tableBytes <= tableBytesMax else { return true }
         table.append(Entry(text: field.text, hash: field.hash, tableBytes: field.tableBytes))
         tableBytes += field.tableBytes
-        return false
+        return true
     }
 
     private func evict(downTo limit: Int) {

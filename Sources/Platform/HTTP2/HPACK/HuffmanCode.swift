@@ -15,8 +15,8 @@
     /// Indexed by the next eight bits: the symbol in the high byte, and the length of its code in the low
     /// byte. 0 if the code is longer.
     private nonisolated(unsafe) let shortTable: UnsafeMutablePointer<UInt16>
-    // Indexed by the length of codes: the first code, the number of codes, and the position of the first
-    // one's symbol in `symbols`.
+    // Indexed by the length of codes: the first code of this length, the number of such codes, and the position
+    // of the first code's symbol in `symbols`.
     private let firstCodes: [UInt32]
     private let codeCounts: [UInt32]
     private let firstPositions: [Int]
@@ -70,7 +70,7 @@
         var index = 0
         var written = 0
         while true {
-            while bitCount <= 56, index < source.count {
+            while bitCount <= UInt64.bitWidth - UInt8.bitWidth, index < source.count {
                 bits = unsafe bits << 8 | UInt64(source[index])
                 bitCount += 8
                 index += 1
@@ -102,7 +102,8 @@
             ? bits >> UInt64(bitCount - HuffmanCode.lookupBits)
             : bits << UInt64(HuffmanCode.lookupBits - bitCount) | (0xFF >> UInt64(bitCount))
         let entry = unsafe shortTable[Int(nextBits & 0xFF)]
-        return entry != 0 && Int(entry & 0xFF) <= bitCount ? entry : nil
+        let codeLength = Int(entry & 0xFF)
+        return entry != 0 && codeLength <= bitCount ? entry : nil
     }
 
     /// Returns the next code, which is longer than eight bits, or nil if it is not complete.

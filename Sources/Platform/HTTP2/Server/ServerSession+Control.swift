@@ -6,8 +6,8 @@ extension ServerSession {
     /// ignores them from now on. `Int32.max` announces the end and drops no request.
     package func sendGoaway(lastStream: Int32, code: HTTP2ErrorCode = .noError, debug: [UInt8] = []) {
         guard !isClosed else { return }
-        // HTTP/2 requires a client's stream here, which has an odd number. It is never above `lastStream`, because the
-        // owner does not process those streams.
+        // The frame must name a client's stream, and their numbers are odd. An even number is rounded down, because the
+        // owner has processed no stream above it.
         let clientStream = lastStream <= 0 ? 0 : (lastStream - 1) | 1
         ownGoaway = (min(clientStream, ownGoaway.last), code)
         handle.submitGoaway(lastStream: clientStream, code: code, debug: debug)

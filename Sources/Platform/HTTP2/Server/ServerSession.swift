@@ -42,7 +42,7 @@ internal import CNghttp2
         slots = SlotTable(capacity: limits.streamsMax) { ServerSlot(index: $0) }
         let options = SessionOptions(
             controlAcksMax: limits.controlAcksMax, settingsEntriesMax: limits.settingsEntriesMax,
-            continuationsMax: limits.continuationsMax, holdsWindows: true,
+            continuationsMax: limits.continuationsMax, leavesWindowsToOwner: true,
             resets: (limits.resetsBurst, limits.resetsPerSecond))
         handle = unsafe SessionHandle(options: options) { unsafe installServerCallbacks($0) }
         handle.setCallbackOwner(self)

@@ -5,8 +5,8 @@ struct SessionOptions {
     var controlAcksMax: Int
     var settingsEntriesMax: Int
     var continuationsMax: Int
-    /// Whether nghttp2 sends no WINDOW_UPDATE by itself, so that `ServerSession` can hold windows back.
-    var holdsWindows = false
+    /// Whether nghttp2 leaves WINDOW_UPDATE to `ServerSession`, which can then hold windows back.
+    var leavesWindowsToOwner = false
     /// Streams that a client may reset, at once and per second, before the session ends.
     var resets: (burst: Int, perSecond: Int)?
 
@@ -20,7 +20,7 @@ struct SessionOptions {
         unsafe nghttp2_option_set_max_outbound_ack(option, controlAcksMax)
         unsafe nghttp2_option_set_max_settings(option, settingsEntriesMax)
         unsafe nghttp2_option_set_max_continuations(option, continuationsMax)
-        unsafe nghttp2_option_set_no_auto_window_update(option, holdsWindows ? 1 : 0)
+        unsafe nghttp2_option_set_no_auto_window_update(option, leavesWindowsToOwner ? 1 : 0)
         if let resets {
             unsafe nghttp2_option_set_stream_reset_rate_limit(
                 option, UInt64(resets.burst), UInt64(resets.perSecond))

@@ -22,6 +22,7 @@ extension KafkaClient {
             for: partitions.map { ($0, milliseconds: Int64(RD_KAFKA_OFFSET_END)) }, until: deadline)
         var watermarks: [TopicPartition: Watermarks] = [:]
         for partition in partitions {
+            // The offset is missing, or the answer gives none.
             guard let low = lows[partition] ?? nil, let high = highs[partition] ?? nil else {
                 throw KafkaError(action: "read the watermarks of \(partition)", code: .offsetNotAvailable)
             }

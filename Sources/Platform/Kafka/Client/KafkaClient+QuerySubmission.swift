@@ -72,18 +72,18 @@ extension KafkaClient {
                 receiver.deliver(.failed(partitions, error))
             }
         }
-        var groups: [[TopicPartition]] = []
+        var partitionsOfLeaders: [[TopicPartition]] = []
         for (leader, partitions) in partitionsByLeader {
             if leader >= 0 {
-                groups.append(partitions)
+                partitionsOfLeaders.append(partitions)
             } else {
                 let error = KafkaError(action: "find the leader of partitions", code: .leaderNotAvailable)
                 receiver.deliver(.failed(partitions, error))
             }
         }
         // This thread asks the last leader itself.
-        for group in groups.dropLast() { QueryThreads.shared.run { query(group) } }
-        groups.last.map(query)
+        for partitions in partitionsOfLeaders.dropLast() { QueryThreads.shared.run { query(partitions) } }
+        partitionsOfLeaders.last.map(query)
     }
 
     /// Returns the partitions of each leader. -1 stands for no leader.

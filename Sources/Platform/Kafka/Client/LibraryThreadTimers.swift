@@ -6,10 +6,10 @@ internal import CRdKafka
 ///
 /// A client's main thread waits whole milliseconds, rounded down. Then it asks the clock without a pause
 /// until its timer is due (librdkafka 2.0.2). That costs half a millisecond of a processor, twice a second,
-/// in each of the 32 clients of a whole installation. A wait that may end later mostly ends after the timer.
-/// The kernel ends it early if it is awake for another reason, and less often the longer the wait may take.
-/// With 1.1 ms of slack these threads cost 0.6 % of a core, with 100 ms 0.2 %. An operation in the thread's
-/// queue still wakes it at once.
+/// in each of the 32 clients of a whole installation. With slack the wait usually ends after the timer is due, so
+/// the thread need not ask the clock. The kernel still ends the wait early if it is awake for another reason, and
+/// that is rarer with more slack. With 1.1 ms of slack these threads cost 0.6 % of a core, with 100 ms 0.2 %. An
+/// operation in the thread's queue still wakes it at once.
 enum LibraryThreadTimers {
     /// The delay that a main thread's timers may have, in nanoseconds.
     enum TimerSlack: Int {

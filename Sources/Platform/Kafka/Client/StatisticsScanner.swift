@@ -84,13 +84,14 @@ struct StatisticsScanner: ~Escapable {
             guard byte == UInt8(ascii: "\""), let key = scanString(), skipByte(UInt8(ascii: ":")) else {
                 return false
             }
-            if let keys, !keys.contains(where: { isText(in: key, equalTo: $0) }) {
+            let isRequested = keys?.contains { isText(in: key, equalTo: $0) } ?? true
+            if isRequested {
+                path.append(string(in: key))
+                defer { path.removeLast() }
+                guard scanValue(requestedKeys: requestedKeys, visitor: visitor) else { return false }
+            } else {
                 guard skipValue() else { return false }
-                continue
             }
-            path.append(string(in: key))
-            defer { path.removeLast() }
-            guard scanValue(requestedKeys: requestedKeys, visitor: visitor) else { return false }
         } while skipByte(UInt8(ascii: ","))
         return skipByte(UInt8(ascii: "}"))
     }

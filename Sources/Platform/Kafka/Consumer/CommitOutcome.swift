@@ -8,6 +8,7 @@ package enum CommitOutcome: Sendable, Equatable {
     package init(code: KafkaErrorCode) {
         self =
             switch code {
+            // With `noOffset`, the library had nothing to commit.
             case .none, .noOffset: .committed
             case _ where code.isAccessRefused: .refused(code)
             case .metadataTooLarge, .unknownTopicOrPartition, .invalidArgument, .state: .refused(code)

@@ -170,8 +170,8 @@ extension Consumer {
 
     /// Waits until the library has released the previous assignment. Its thread gets one message per
     /// partition to stop reading, and a second one when that is done. A partition that gets a second stop in
-    /// between ends the process (librdkafka issue 5573). Two questions, one after the other, queue behind
-    /// both messages.
+    /// between ends the process (librdkafka issue 5573). So this asks the thread twice for its assignment. Each
+    /// question waits behind one of the messages.
     private func waitForPreviousAssignment() {
         for _ in 0..<2 {
             var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?

@@ -121,8 +121,12 @@ extension Consumer {
     package func seek(to starts: [PartitionStart], withinMilliseconds limit: Int = 5000) throws(KafkaError) {
         let deadline = Deadline(milliseconds: limit)
         var offsets = try resolveOffsets(of: starts, until: deadline)
-        // These partitions are not in the library's assignment yet, or stand still there.
-        let unstarted = offsets.filter { lookups.remove($0.key) != nil }
+        // The partitions with an open look-up are not in the library's assignment yet, or stand still there.
+        var unstarted: [TopicPartition: Int64] = [:]
+        for (partition, offset) in offsets {
+            let hadLookup = lookups.remove(partition) != nil
+            if hadLookup { unstarted[partition] = offset }
+        }
         try startFoundPartitions(at: unstarted)
         for partition in unstarted.keys { offsets[partition] = nil }
         if offsets.isEmpty { return }

@@ -111,7 +111,7 @@ package final class Consumer {
         return events
     }
 
-    /// Detects a stop of the process: time that neither the caller's wait nor its work explains.
+    /// Notes the time, and detects a stop of the process: time that neither the caller's wait nor its work explains.
     private func detectSuspension(
         since lastTime: Instant, allowedMilliseconds: Int, events: inout [ConsumerEvent]
     ) {

@@ -17,7 +17,7 @@ struct FetchWakeupCounter {
     private var recordsTaken = 0
 
     init(prefetchKibibytesMax: Int, prefetchRecordsMax: Int) {
-        bytesPerWakeup = prefetchKibibytesMax << 10 / Self.limitDivisor
+        bytesPerWakeup = (prefetchKibibytesMax << 10) / Self.limitDivisor
         recordsPerWakeup = prefetchRecordsMax / Self.limitDivisor
     }
 

@@ -38,7 +38,8 @@ struct PositionLookups {
         for partition in unasked { queries[partition] = id }
     }
 
-    /// Takes a result of a query. Returns the partitions that can start now, or nil for the query of another asker.
+    /// Takes a result of a query. Returns the partitions that can start now, or nil if the query is not a look-up, or a
+    /// newer one has replaced it.
     mutating func take(_ result: OffsetQueryResult, of id: OffsetQueryID, at now: Instant)
         -> [PartitionStart]?
     {

@@ -1,5 +1,5 @@
-/// Questions about offsets and topics, asked through the client of the process's readers. An answer can wait
-/// behind a fetch of the readers, for a tenth of a second.
+/// Queries of offsets and topics through the client of the process's readers. A result can wait behind a fetch of
+/// the readers, for a tenth of a second.
 package final class ClusterQueries: Sendable {
     private let client: ReaderClient
     private let results = QueryResults()

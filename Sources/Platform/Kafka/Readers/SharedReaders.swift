@@ -18,21 +18,23 @@ package final class SharedReaders: Sendable {
 
     package init() {}
 
-    /// Returns a client that has no reader of this topic. Makes a new client if all have one.
+    /// Returns a client that has no reader of this topic, and claims the topic for the caller's reader. Makes a new
+    /// client if all have a reader of the topic.
     ///
-    /// - Parameter topic: nil for a caller that only asks questions. Any client will do.
+    /// - Parameter topic: nil for a caller that only asks questions, and can use any client.
     func client(
         readingTopic topic: String?, settings: KafkaSettings, log: Log, metrics: Metrics
     ) throws(ConfigurationError) -> ReaderClient {
         let result = clients.withLock { clients -> Result<ReaderClient, ConfigurationError> in
-            for case let client? in clients.lazy.map(\.client) where topic.map(client.claim) ?? true {
-                return .success(client)
+            for case let client? in clients.lazy.map(\.client) {
+                let isUsable = topic.map(client.claim) ?? true
+                if isUsable { return .success(client) }
             }
             let number = clients.firstIndex { $0.client == nil } ?? clients.count
             do throws(ConfigurationError) {
                 let client = try ReaderClient(
                     settings: settings, name: "readers-\(number)", log: log, metrics: metrics)
-                _ = topic.map(client.claim)
+                if let topic { _ = client.claim(topic) }
                 if number == clients.count { clients.append(WeakClient()) }
                 clients[number].client = client
                 return .success(client)

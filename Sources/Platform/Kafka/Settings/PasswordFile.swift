@@ -6,7 +6,7 @@ enum PasswordFile {
 
     /// Returns the file's text without the newline at its end, or nil if the file is unusable.
     static func read(at path: String) -> String? {
-        guard var bytes = (try? SecretFile.read(at: path, bytesMax: bytesMax)) ?? nil else { return nil }
+        guard var bytes = try? SecretFile.read(at: path, bytesMax: bytesMax) else { return nil }
         while let last = bytes.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
             bytes.removeLast()
         }

@@ -45,8 +45,8 @@ struct StalledTransactions {
 
     /// Sets the current id aside, and moves to a free one. Returns false if no id is free.
     mutating func stallCurrentID(undelivered: Set<TopicPartition>, at now: Instant) -> Bool {
-        let isUsed = Set(stalls.map(\.id) + [currentID])
-        guard let free = (0..<Self.idCount).first(where: { !isUsed.contains($0) }) else { return false }
+        let usedIDs = Set(stalls.map(\.id) + [currentID])
+        guard let freeID = (0..<Self.idCount).first(where: { !usedIDs.contains($0) }) else { return false }
         failures = failures.filter { !$0.value.areOver(at: now) }
         var pause = 0
         for partition in undelivered {
@@ -57,7 +57,7 @@ struct StalledTransactions {
         stalls.append(
             Stall(id: currentID, partitions: undelivered, retryAt: now.advanced(byMilliseconds: pause)))
         partitions.formUnion(undelivered)
-        currentID = free
+        currentID = freeID
         return true
     }
 

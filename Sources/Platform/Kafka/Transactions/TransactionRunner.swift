@@ -3,6 +3,10 @@ package import Telemetry
 
 /// A runner of a stage's transactions. It owns the one transactional producer of a loop, and replaces the
 /// producer after a failure that requires a new one. It is pinned to the loop's thread.
+///
+/// A transaction cannot end while one of its partitions takes no records, and Kafka refuses its id until then. Such an
+/// id is *stalled*: it is set aside, the loop goes on with another id, and a producer in the background ends the
+/// transaction (`StalledTransactions`).
 package final class TransactionRunner {
     package enum TransactionOutcome: Sendable, Equatable {
         case committed
@@ -24,9 +28,9 @@ package final class TransactionRunner {
     /// The longest time for other work while the cluster stores the records. Storing usually takes much less.
     private static let otherWorkMilliseconds = 1000
 
-    /// The pause between two attempts to use a stalled id.
+    /// The pause between two attempts to end the transactions of stalled ids.
     private static let recoveryIntervalMilliseconds = 100
-    /// The limit of such an attempt. The library continues it in the background.
+    /// The limit of one such attempt on the loop's thread. The library continues it in the background.
     private static let recoveryMillisecondsMax = 1
 
     private let makeProducer: (Int) throws -> TransactionalProducer
@@ -36,7 +40,7 @@ package final class TransactionRunner {
     private var producer: TransactionalProducer?
     private var topics: [Topic] = []
     private var isInitialized = false
-    // The producers of the stalled ids, by the number of the id. Each ends the last transaction of its id.
+    // The producers that end the last transactions of stalled ids, by the number of the id.
     private var stalled = StalledTransactions()
     private var stalledProducers: [Int: TransactionalProducer] = [:]
     private var nextRecovery = Instant(nanoseconds: 0)
@@ -58,8 +62,9 @@ package final class TransactionRunner {
     /// Makes a producer and fences any earlier producer with the same id. Retries transient failures within
     /// the limit.
     ///
-    /// - Returns: Nil if the producer is ready, or the text of the failure that remains. A later call may succeed.
-    /// - Throws: A refused access, or another error that only a person can remove.
+    /// - Returns: Nil if the producer is ready, or the text of the failure that remains. A later call may succeed. A
+    ///   failure that waiting cannot remove is returned at once.
+    /// - Throws: A refused access, or a producer that cannot be made.
     package func prepare(withinMilliseconds limit: Int) throws -> String? {
         if isInitialized { return nil }
         let deadline = Deadline(milliseconds: limit)
@@ -80,8 +85,8 @@ package final class TransactionRunner {
                 // A call that timed out is repeated with the same producer, and continues where it was.
                 if failure.advice != .retryCall { dropProducer() }
                 remainingFailure = failure.description
-                let isPermanent = failure.code.retryability == .never && !failure.code.isFencing
-                if isPermanent { return remainingFailure }
+                let canWaitingHelp = failure.code.retryability != .never || failure.code.isFencing
+                guard canWaitingHelp else { return remainingFailure }
             } catch let error as KafkaError where error.code.retryability != .never {
                 remainingFailure = error.description
             }
@@ -130,7 +135,8 @@ package final class TransactionRunner {
         do throws(TransactionFailure) {
             try producer.begin()
             onStep(.begun)
-            guard send(producer, topics) else {
+            let areAllQueued = send(producer, topics)
+            if !areAllQueued {
                 if let partition = producer.takeRefusedPartition() {
                     try producer.abort()
                     return .unavailable([partition])
@@ -146,7 +152,9 @@ package final class TransactionRunner {
             return outcome(of: error, with: producer)
         }
         let deadline = Deadline(milliseconds: Self.otherWorkMilliseconds)
-        while producer.outstandingRecords > 0, deadline.millisecondsLeft > 0, try meanwhile() {
+        while producer.outstandingRecords > 0, deadline.millisecondsLeft > 0 {
+            let didWork = try meanwhile()
+            if !didWork { break }
             producer.pollEvents()
         }
         let offsetsSentAt = Instant.now()
@@ -156,6 +164,7 @@ package final class TransactionRunner {
             try producer.commit()
             return .committed
         } catch {
+            // Only `sendOffsets` can take longer than the limit of a call, because the library waits for late answers.
             let milliseconds = Instant.now().milliseconds(since: offsetsSentAt)
             let isLate =
                 error.operation == .sendOffsets && milliseconds > TransactionalProducer.callMillisecondsMax
@@ -173,7 +182,8 @@ package final class TransactionRunner {
         if failure.code.isFencing { producer.countFence() }
         log.warning("a transaction was not committed; its batch is read again", .field("error", failure))
         if failure.isDeliveryFailure, let partitions = setAside(producer) { return .unavailable(partitions) }
-        guard !isLate, failure.advice != .replaceProducer else {
+        let needsNewProducer = isLate || failure.advice == .replaceProducer
+        if needsNewProducer {
             dropProducer()
             return .startOver
         }
@@ -221,14 +231,16 @@ package final class TransactionRunner {
         nextRecovery = now.advanced(byMilliseconds: Self.recoveryIntervalMilliseconds)
         for stall in stalled.stalls where !stall.hasEnded { endTransaction(of: stall.id) }
         let idBefore = stalled.currentID
+        // The loop returns to the lowest id that is free.
         let recovered = stalled.takeRecovered(at: now)
+        let returnsToLowerID = stalled.currentID != idBefore
         for stall in recovered {
             guard let producer = stalledProducers.removeValue(forKey: stall.id) else { continue }
-            // The loop uses the producer of the id that is current from now on.
-            guard stall.id == stalled.currentID, stall.id != idBefore else {
+            guard returnsToLowerID, stall.id == stalled.currentID else {
                 producer.endInBackground()
                 continue
             }
+            // This producer takes the place of the one with the higher id.
             dropProducer()
             topics = try makeTopics(of: producer)
             self.producer = producer

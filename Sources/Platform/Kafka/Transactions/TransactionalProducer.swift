@@ -69,9 +69,9 @@ package final class TransactionalProducer {
             configuration.set("reconnect.backoff.max.ms", to: "\(Self.reconnectMillisecondsMax)")
         }
         if settings.properties["socket.timeout.ms"] == nil {
-            // The library refuses an answer limit that is longer than the transaction's.
-            let limit = min(Self.responseMillisecondsMax, max(timeoutMilliseconds - 100, 10))
-            configuration.set("socket.timeout.ms", to: "\(limit)")
+            // The library refuses a limit that is longer than the transaction's, or shorter than 10 ms.
+            let allowedMax = max(timeoutMilliseconds - 100, 10)
+            configuration.set("socket.timeout.ms", to: "\(min(Self.responseMillisecondsMax, allowedMax))")
         }
         let events = ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name))
         events.impliedAcknowledgements.attach(to: configuration)
@@ -240,7 +240,8 @@ package final class TransactionalProducer {
         _ = unsafe rd_kafka_purge(
             client.pointer,
             RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
-        // If a record is still in the queue after the limit, another one of its partition usually is not.
+        // The limit may pass before all records are dropped. Usually another record of the same partition has been
+        // dropped by then, so its partition is known.
         try? waitForDeliveries(withinMilliseconds: Self.discardMillisecondsMax)
         return client.events.impliedAcknowledgements.undeliveredPartitions.takeAll()
     }
@@ -261,7 +262,7 @@ package final class TransactionalProducer {
         var lastPoll = Instant.now()
         while outstandingRecords > 0 {
             let now = Instant.now()
-            // A process that was stopped has not waited.
+            // A long gap between two polls shows that the process was stopped. Then the limit begins again.
             if now.milliseconds(since: lastPoll) >= limit / 2 { deadline = Deadline(milliseconds: limit) }
             lastPoll = now
             if deadline.millisecondsLeft == 0 {

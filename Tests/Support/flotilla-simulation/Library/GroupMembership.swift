@@ -38,7 +38,7 @@ final class GroupMembership {
     private var topics: [String] = []
     private var lastHeartbeat: Instant
     private var lastAnswer: Instant
-    /// The number of the newest request. Answers to older ones count no more.
+    /// The number of the newest request. Answers to older requests are ignored.
     private var requestNumber = 0
     private var memoryNumber = 0
 
@@ -234,6 +234,7 @@ final class GroupMembership {
         client.process.wake()
     }
 
+    /// Notes that the group may have given the partitions to another member.
     private func lose() {
         isAssignmentLost = true
         release()
@@ -247,8 +248,8 @@ final class GroupMembership {
         client.process.wake()
     }
 
-    /// The loop has released its partitions.
-    func released() {
+    /// Notes that the loop has released its partitions.
+    func noteRelease() {
         assigned = []
         guard state == .releasing else { return }
         state = .due(client.cluster.now)

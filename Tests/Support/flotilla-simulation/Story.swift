@@ -19,6 +19,7 @@ final class Story {
     private let plan: StoryPlan
     private let fleet: Fleet
     private var apns: VirtualAPNs! = nil
+    /// The number of jobs that got their receipts.
     private var jobCount = 0
 
     init(_ parameters: StoryParameters, tellsStory: Bool) {
@@ -56,7 +57,7 @@ final class Story {
         }
         for process in world.processes { process.kill() }
         return
-            "\(fleet.pushCount) pushes, \(jobCount) receipts, \(fleet.checkCount) checks, trace \(String(world.trace, radix: 16))"
+            "\(fleet.pushCount) pushes, \(jobCount) jobs, \(fleet.checkCount) checks, trace \(String(world.trace, radix: 16))"
     }
 
     /// Performs the steps of one part, and lets the fleet settle. Then everything that was accepted must have had its effect.

@@ -13,6 +13,8 @@ enum RowKind: UInt8 {
 /// Apps and types are an `OrderedNumber` from `NameTable`. Groups, activities and installations are a
 /// `NameCode`, recipients a `RecipientCode`.
 ///
+///     table       key: the part of a walk  → the rest of the key                 value
+///
 ///     starts      app, type                → recipient, installation             the row
 ///     updates     app, group               → recipient, installation, activity   the row
 ///     profiles    app                      → recipient, installation or none     the profile

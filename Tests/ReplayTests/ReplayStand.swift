@@ -14,8 +14,8 @@ import Topics
 /// have written, and the calls of a replay. No stage runs.
 struct ReplayStand {
     static let lanes = 2
-    /// The busy time with which the next call takes over the dead letters of an unfinished one at once, even in the same
-    /// millisecond.
+    /// The busy time with which the next call takes over the dead letters of an unfinished one at once, even in the
+    /// same millisecond.
     static let takeoverAtOnce: Int64 = -1
 
     private let cluster: TestCluster

@@ -134,8 +134,8 @@ private struct EightDigits {
 
     init(_ word: UInt64) { self.word = UInt64(littleEndian: word) }
 
-    /// Marks, by its top bit, each byte whose lower seven bits are in `first...last`. The caller refuses bytes that have
-    /// the top bit set themselves.
+    /// Marks, by its top bit, each byte whose lower seven bits are in `first...last`. The caller refuses bytes that
+    /// have the top bit set themselves.
     private static func marks(from first: UInt8, through last: UInt8, in word: UInt64) -> UInt64 {
         // The subtraction borrows the top bit of a byte that is smaller than the subtracted one, so that bit is lost.
         let isFirstOrAbove = (word | tops) &- ones &* UInt64(first)

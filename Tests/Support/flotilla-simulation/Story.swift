@@ -10,8 +10,8 @@ import Telemetry
 /// decides everything in it.
 final class Story {
     private static let groups = ["match", "final", "order"]
-    /// The time after the last step in which everything must have its effect. It is longer than the waits of all attempts
-    /// of a push.
+    /// The time after the last step in which everything must have its effect. It is longer than the waits of all
+    /// attempts of a push.
     private static let settleMilliseconds = 240_000
 
     let world: World
@@ -60,7 +60,8 @@ final class Story {
             "\(fleet.pushCount) pushes, \(jobCount) jobs, \(fleet.checkCount) checks, trace \(String(world.trace, radix: 16))"
     }
 
-    /// Performs the steps of one part, and lets the fleet settle. Then everything that was accepted must have had its effect.
+    /// Performs the steps of one part, and lets the fleet settle. Then everything that was accepted must have had its
+    /// effect.
     private func playAndSettle(_ steps: [PlannedStep]) throws {
         let startedAt = world.wallMilliseconds
         for step in steps where !parameters.droppedSteps.contains(step.number) {
@@ -216,9 +217,9 @@ final class Story {
 
     /// The time after which an operator sets the clock of a machine whose reports wait.
     private static let operatorMilliseconds = 60_000
-    /// The errors of wrong clocks in milliseconds. Zero, which is frequent, sets a clock right. If the clock of a node went
-    /// back by more than the small errors, the reports of new tokens would look older than those of the tokens before, and
-    /// phones would miss updates.
+    /// The errors of wrong clocks in milliseconds. Zero, which is frequent, sets a clock right. If the clock of a node
+    /// went back by more than the small errors, the reports of new tokens would look older than those of the tokens
+    /// before, and phones would miss updates.
     private static let smallClockErrors: [Int64] = [0, 100, 300, -200]
     private static let largeClockErrors: [Int64] = [0, 0, 0, 300, -2000, 45_000, -3_600_000, 50_000_000]
     /// The largest of the small errors.

@@ -229,8 +229,8 @@ package final class Lane {
             for index in 0..<changes.count {
                 let isReported = changes.offset(at: index) >= reportedFrom
                 let isLastForKey = changes.isLastForKey(at: index)
-                // A reported change is compared with the row as the records below `changesReportedFrom` left it, because
-                // another process has acted on those. So the last of their changes is written, too.
+                // A reported change is compared with the row as the records below `changesReportedFrom` left it,
+                // because another process has acted on those. So the last of their changes is written, too.
                 let isLastBeforeReported =
                     !isLastForKey && !isReported && changes.offset(at: index + 1) >= reportedFrom
                 guard isLastForKey || isLastBeforeReported else { continue }

@@ -369,8 +369,8 @@ final class Fleet {
         return knownAt > end.acceptedAt
     }
 
-    /// A phone whose start token was known before a start shows the activity, unless the generation has ended or the person
-    /// has dismissed an activity of the group since the start.
+    /// A phone whose start token was known before a start shows the activity, unless the generation has ended or the
+    /// person has dismissed an activity of the group since the start.
     private func checkStart(
         of phone: SimulatedPhone, in group: String, truth: GroupTruth, until time: Instant
     ) throws {

@@ -103,7 +103,8 @@ private final class ReaderQueue {
     init(client: SimulatedClient) { self.client = client }
 }
 
-/// Lets the descriptor become readable whenever the process may have something to read, in this queue or in another one.
+/// Lets the descriptor become readable whenever the process may have something to read, in this queue or in another
+/// one.
 @_cdecl("rd_kafka_queue_io_event_enable")
 func enableSignal(
     _ queue: OpaquePointer?, _ descriptor: Int32, _ payload: UnsafeRawPointer?, _ count: Int
@@ -116,8 +117,8 @@ func makeQueue(_ client: OpaquePointer?) -> OpaquePointer? {
     OpaquePointer(Unmanaged.passRetained(ReaderQueue(client: .from(client))).toOpaque())
 }
 
-/// Frees nothing: the pointer may be a client or the queue of a reader, and nothing here shows which. Queues are few and
-/// small.
+/// Frees nothing: the pointer may be a client or the queue of a reader, and nothing here shows which. Queues are few
+/// and small.
 @_cdecl("rd_kafka_queue_destroy")
 func destroyQueue(_ queue: OpaquePointer?) {}
 

@@ -274,7 +274,8 @@ extension SimulatedClient {
         return timedOut()
     }
 
-    /// Asks the group's coordinator once. Returns the first error, `ErrorCode.none` for a success, or nil if no answer came.
+    /// Asks the group's coordinator once. Returns the first error, `ErrorCode.none` for a success, or nil if no answer
+    /// came.
     private func answerToCommit(
         _ request: TxnOffsetCommitRequest, from groupSlot: CoordinatorSlot
     ) -> ErrorCode? {

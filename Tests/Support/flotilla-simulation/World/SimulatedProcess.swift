@@ -52,7 +52,8 @@ final class SimulatedProcess: ThreadOwner {
     /// The wall clock of the machine less the true time, in nanoseconds.
     var clockError: Int64 = 0
     private let startedAt: Instant
-    /// Whether the process has watched the stamps and its own clock for long enough that a step of its clock delays nothing.
+    /// Whether the process has watched the stamps and its own clock for long enough that a step of its clock delays
+    /// nothing.
     var hasWatchedClocks: Bool {
         world.now.milliseconds(since: startedAt) > 2 * ClusterClock.settleMilliseconds
     }

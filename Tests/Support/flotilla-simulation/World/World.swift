@@ -172,8 +172,8 @@ final class World {
         faults.append(now...now.advanced(byMilliseconds: milliseconds))
     }
 
-    /// Returns the time until which something that begins at `time` must be done: soon if nothing is wrong, and otherwise
-    /// some time after the last of the faults that begin before it must be done.
+    /// Returns the time until which something that begins at `time` must be done: soon if nothing is wrong, and
+    /// otherwise some time after the last of the faults that begin before it must be done.
     func due(after time: Instant) -> Instant {
         var due = time.advanced(byMilliseconds: Self.calmMilliseconds)
         var isChanged = true

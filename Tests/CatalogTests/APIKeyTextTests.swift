@@ -8,13 +8,15 @@ import Testing
 
 // The texts of API keys: what they contain, and which texts are refused.
 
-@Test func `a minted key reads back as its record, which does not contain the secret`() throws {
+@Test func `a new key reads back as its record, which does not contain the secret`() throws {
     let (text, record) = APIKeyText.makeKey(app: "shop", role: .report, atMilliseconds: 7)
-    #expect(text.hasPrefix("flotilla_report_\(record.id)_"))
-    #expect(text.utf8.count == 16 + 12 + 1 + 43 + 6)
+    let beginning = "flotilla_report_\(record.id)_"
+    #expect(text.hasPrefix(beginning))
+    // A secret of 43 characters and a checksum of six.
+    #expect(record.id.utf8.count == 12 && text.utf8.count == beginning.utf8.count + 43 + 6)
     let key = try #require(APIKeyText(text))
     #expect(key.id == record.id && key.secretHash == record.secretHash)
-    let secret = text.dropFirst(16 + 12 + 1).dropLast(6)
+    let secret = text.dropFirst(beginning.count).dropLast(6)
     #expect(record.secretHash == SHA256.digest(of: Array(secret.utf8)))
     #expect(!String(decoding: record.encoded(), as: UTF8.self).contains(secret))
 }

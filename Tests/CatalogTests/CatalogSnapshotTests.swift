@@ -58,6 +58,10 @@ extension CatalogSnapshot {
     }
     for segment in segments { #expect(catalog.segment(named: segment.name, of: "shop") == segment) }
     #expect(catalog.segments(of: "shop").count == 2 && catalog.apps["shop"]?.activityTypes.count == 2)
+    for name in spellings {
+        let type = catalog.apps["shop"]?.activityType(named: name)
+        #expect(type?.name.isExactlyEqual(to: name) == true)
+    }
     // A deleted name does not delete the other one.
     _ = catalog.apply(key: segments[0].key, value: nil, with: JSONReader())
     #expect(catalog.segments(of: "shop") == [segments[1]])

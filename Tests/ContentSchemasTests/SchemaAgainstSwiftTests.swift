@@ -44,11 +44,6 @@ private struct TypeCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    init(missing schema: String, _ decodes: @escaping @Sendable (String) -> Bool) {
-        self.schema = schema
-        self.decodes = decodes
-    }
-
     var testDescription: String { schema }
 
     static let unixSeconds: @Sendable (JSONDecoder) -> Void = { $0.dateDecodingStrategy = .secondsSince1970 }

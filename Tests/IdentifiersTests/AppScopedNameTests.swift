@@ -16,11 +16,11 @@ import Testing
 
 @Test func `every byte is decoded or refused equally at every position of a token`() {
     let digits = Array("0123456789abcdefABCDEF".utf8)
-    var room: [UInt8] = []
-    for place in 0..<20 {
+    var buffer: [UInt8] = []
+    for position in 0..<20 {
         for byte in UInt8.min...UInt8.max {
             var token = (0..<20).map { digits[$0] }
-            token[place] = byte
+            token[position] = byte
             var bytes: [UInt8]? = []
             for pair in stride(from: 0, to: token.count, by: 2) {
                 guard let high = Hex.value(of: token[pair]), let low = Hex.value(of: token[pair + 1]) else {
@@ -30,11 +30,11 @@ import Testing
                 bytes?.append(high << 4 | low)
             }
             #expect(Hex.decode(token) == bytes && PushToken(hex: token)?.bytes == bytes, "\(token)")
-            let isRead = PushToken.decode(hex: token.span, into: &room)
+            let isRead = PushToken.decode(hex: token.span, into: &buffer)
             #expect(isRead == (bytes != nil), "\(token)")
-            #expect(bytes == nil || room == bytes, "\(token)")
+            #expect(bytes == nil || buffer == bytes, "\(token)")
             // The next iteration finds the buffer as it was left, longer or shorter.
-            if byte == 0 { room = Array(repeating: 9, count: place) }
+            if byte == 0 { buffer = Array(repeating: 9, count: position) }
             let isPossible = token.withUnsafeBufferPointer { PushToken.isValid(hex: $0) }
             #expect(isPossible == (bytes != nil), "\(token)")
         }
@@ -80,21 +80,18 @@ import Testing
 @Test func `keys are readable, and no part can look like two`() {
     #expect(
         String(decoding: RecordKey.join("shop", "u:a/b", "50%\n"), as: UTF8.self) == "shop/u:a%2fb/50%25%0a")
-    for parts in [["a"], ["", ""], ["a/b", "c%d", "\u{1}\u{7f}", "ü"]] {
-        let key =
-            parts.count == 1
-            ? RecordKey.join(parts[0])
-            : parts.count == 2
-                ? RecordKey.join(parts[0], parts[1])
-                : RecordKey.join(parts[0], parts[1], parts[2], parts[3])
-        #expect(RecordKey.split(key) == parts)
-    }
+    #expect(RecordKey.split(RecordKey.join("a")) == ["a"])
+    #expect(RecordKey.split(RecordKey.join("", "")) == ["", ""])
+    #expect(
+        RecordKey.split(RecordKey.join("a/b", "c%d", "\u{1}\u{7f}", "ü")) == [
+            "a/b", "c%d", "\u{1}\u{7f}", "ü",
+        ])
     // Bytes that need an escape, at every position of short and long parts.
     for count in 1...20 {
-        for place in 0..<count {
+        for position in 0..<count {
             for byte in ["/", "%", "\u{1F}", "\u{7F}"] {
                 let letters = Array(repeating: "b", count: count)
-                let part = (letters[..<place] + [byte] + letters[(place + 1)...]).joined()
+                let part = (letters[..<position] + [byte] + letters[(position + 1)...]).joined()
                 let key = RecordKey.join(part, "x")
                 #expect(
                     key.count { $0 == UInt8(ascii: "/") } == 1 && key.count == part.utf8.count + 4, "\(part)")

@@ -3,10 +3,8 @@ import Payloads
 import RecordTesting
 import Testing
 
-// The payloads of the documents that define this field, built as equal JSON or refused.
-
 // Payloads from the documents of other products: those that phones accept, in the form that the phone must
-// get, and those on which no phone would act.
+// get, and those on which no phone would act, which are refused.
 
 private struct Golden: Sendable, CustomTestStringConvertible {
     let name: String

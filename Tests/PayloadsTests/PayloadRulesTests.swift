@@ -24,8 +24,9 @@ private func update() -> PushContent {
     return content
 }
 
-private func broken(
-    _ content: PushContent, route: PayloadRules.Route = .token, required: [String] = [],
+/// Returns the violations, each as its field and its rule.
+private func violations(
+    of content: PushContent, route: PayloadRules.Route = .token, required: [String] = [],
     group: GroupAttribute? = nil,
     attributesBytes: Int = 0
 ) -> [String] {
@@ -36,18 +37,20 @@ private func broken(
 
 @Test func `payloads from the documents of other products are accepted`() {
     #expect(
-        broken(start(), required: ["leagueName", "matchStartTime"], group: GroupAttribute(group: "ars-liv"))
-            .isEmpty)
-    #expect(broken(update()).isEmpty)
+        violations(
+            of: start(), required: ["leagueName", "matchStartTime"], group: GroupAttribute(group: "ars-liv")
+        )
+        .isEmpty)
+    #expect(violations(of: update()).isEmpty)
     // Netmera's END has no content-state. The phone keeps the newest one.
     var end = PushContent(.end)
     end.dismissalDate = now - 100
-    #expect(broken(end).isEmpty)
+    #expect(violations(of: end).isEmpty)
 }
 
 @Test func `a start without its parts reports all missing parts at once`() {
     #expect(
-        broken(PushContent(.start)) == [
+        violations(of: PushContent(.start)) == [
             "content-state required", "attributes-type required", "attributes required", "alert required",
         ])
 }
@@ -78,7 +81,7 @@ private func broken(
     content.asksForToken = true
     content.channel = "x"
     #expect(
-        broken(content) == [
+        violations(of: content) == [
             "attributes-type not_allowed", "attributes not_allowed", "input-push-token not_allowed",
             "input-push-channel not_allowed",
         ])
@@ -88,37 +91,37 @@ private func broken(
     var content = update()
     content.dismissalDate = now + 60
     content.staleDate = now - 1
-    #expect(broken(content) == ["dismissal-date not_allowed"])
+    #expect(violations(of: content) == ["dismissal-date not_allowed"])
     content = update()
     content.staleDate = (now + 60) * 1000
-    #expect(broken(content) == ["stale-date not_seconds"])
+    #expect(violations(of: content) == ["stale-date not_seconds"])
     var end = PushContent(.end)
     end.staleDate = now + 60
     end.dismissalDate = now * 1000
-    #expect(broken(end) == ["stale-date not_allowed", "dismissal-date not_seconds"])
+    #expect(violations(of: end) == ["stale-date not_allowed", "dismissal-date not_seconds"])
 }
 
 @Test func `a past date means now and is accepted, with a warning if it may be a mistake`() {
-    func doubts(_ content: PushContent) -> [String] {
-        #expect(broken(content).isEmpty)
+    func warnings(about content: PushContent) -> [String] {
+        #expect(violations(of: content).isEmpty)
         return PayloadRules(now: now).warnings(in: content).map { "\($0.field.rawValue) \($0.rule.rawValue)" }
     }
     var content = update()
     content.staleDate = 0
-    #expect(doubts(content).isEmpty, "now, on purpose")
+    #expect(warnings(about: content).isEmpty, "now, on purpose")
     for date in [now, now - 1, now - 978_307_200, -5] {
         content.staleDate = date
-        #expect(doubts(content) == ["stale-date doubtful"], "\(date)")
+        #expect(warnings(about: content) == ["stale-date doubtful"], "\(date)")
     }
     content.staleDate = now + 1
-    #expect(doubts(content).isEmpty)
+    #expect(warnings(about: content).isEmpty)
     var end = PushContent(.end)
     for date in [0, now - 100, now + 60] {
         end.dismissalDate = date
-        #expect(doubts(end).isEmpty, "\(date)")
+        #expect(warnings(about: end).isEmpty, "\(date)")
     }
     end.dismissalDate = now - 978_307_200
-    #expect(doubts(end) == ["dismissal-date doubtful"], "seconds since 2001")
+    #expect(warnings(about: end) == ["dismissal-date doubtful"], "seconds since 2001")
 }
 
 @Test func `a dismissal date after the system's own removal gets a warning`() {
@@ -127,7 +130,7 @@ private func broken(
         end.dismissalDate = now + hours * 3600
         let warnings = PayloadRules(now: now).warnings(in: end)
         #expect(warnings.count == count && warnings.allSatisfy { $0.field == .dismissalDate }, "\(hours)")
-        #expect(broken(end).isEmpty)
+        #expect(violations(of: end).isEmpty)
     }
 }
 
@@ -135,7 +138,7 @@ private func broken(
     var content = start()
     content.contentState = raw("[1]")
     content.attributes = raw(#""text""#)
-    #expect(broken(content) == ["content-state not_an_object", "attributes not_an_object"])
+    #expect(violations(of: content) == ["content-state not_an_object", "attributes not_an_object"])
 }
 
 @Test func `an alert needs text, a score is a number, and a start asks for a token or a channel`() {
@@ -144,7 +147,10 @@ private func broken(
     content.relevanceScore = .nan
     content.asksForToken = true
     content.channel = "abc"
-    #expect(broken(content) == ["alert empty", "relevance-score not_a_number", "input-push-token conflict"])
+    #expect(
+        violations(of: content) == [
+            "alert empty", "relevance-score not_a_number", "input-push-token conflict",
+        ])
 }
 
 @Test func `the size of the final body is checked to the byte`() {
@@ -154,31 +160,31 @@ private func broken(
         return content
     }
     let overhead = PayloadBuilder.body(for: content(padding: 0), timestamp: now).count
-    #expect(broken(content(padding: 4096 - overhead)).isEmpty)
-    #expect(broken(content(padding: 4096 - overhead + 1)) == ["payload too_large"])
-    #expect(broken(content(padding: 5120 - overhead), route: .channel) == ["content-state too_large"])
+    #expect(violations(of: content(padding: 4096 - overhead)).isEmpty)
+    #expect(violations(of: content(padding: 4096 - overhead + 1)) == ["payload too_large"])
+    #expect(violations(of: content(padding: 5120 - overhead), route: .channel) == ["content-state too_large"])
     var alerting = content(padding: 4000)
     alerting.alert = Alert(body: .plain(String(repeating: "y", count: 1000)))
-    #expect(broken(alerting, route: .channel).isEmpty)
-    #expect(broken(alerting, route: .token) == ["payload too_large"])
+    #expect(violations(of: alerting, route: .channel).isEmpty)
+    #expect(violations(of: alerting, route: .token) == ["payload too_large"])
 }
 
 @Test func `the attributes of the start count into the size limit of an update`() {
     var content = update()
     content.contentState = raw("{\"p\":\"\(String(repeating: "x", count: 2000))\"}")
-    #expect(broken(content, attributesBytes: 2000).isEmpty)
-    #expect(broken(content, attributesBytes: 2100) == ["content-state too_large"])
+    #expect(violations(of: content, attributesBytes: 2000).isEmpty)
+    #expect(violations(of: content, attributesBytes: 2100) == ["content-state too_large"])
 }
 
 @Test func `a group that contradicts the attributes is refused`() {
     var content = start()
     content.attributes = raw(#"{"netmeraGroupId":"other"}"#)
-    #expect(broken(content, group: GroupAttribute(group: "mine")) == ["attributes conflict"])
-    #expect(broken(content, group: GroupAttribute(group: "other")).isEmpty)
+    #expect(violations(of: content, group: GroupAttribute(group: "mine")) == ["attributes conflict"])
+    #expect(violations(of: content, group: GroupAttribute(group: "other")).isEmpty)
 }
 
 @Test func `a start through a channel is refused`() {
-    #expect(broken(start(), route: .channel) == ["payload not_allowed"])
+    #expect(violations(of: start(), route: .channel) == ["payload not_allowed"])
 }
 
 @Test func `a body is counted with its group attribute`() {
@@ -195,17 +201,22 @@ private func broken(
     let limit = PayloadRules.Route.token.bytesMax
     let padding = limit - bytes(content(padding: 0), group)
     #expect(bytes(content(padding: padding), group) == limit)
-    #expect(broken(content(padding: padding), group: group).isEmpty)
-    #expect(broken(content(padding: padding + 1), group: group) == ["payload too_large"])
+    #expect(violations(of: content(padding: padding), group: group).isEmpty)
+    #expect(violations(of: content(padding: padding + 1), group: group) == ["payload too_large"])
     // Without its group the body is small enough.
-    #expect(broken(content(padding: padding + 1)).isEmpty)
+    #expect(violations(of: content(padding: padding + 1)).isEmpty)
     // The limit for attributes and state includes the group attribute too.
     var large = start()
-    let rest = PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group: group)?.count ?? 0)
-    large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 8))\"}")
+    let stateBytesMax =
+        PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group: group)?.count ?? 0)
+    func state(bytes: Int) -> RawJSON {
+        let emptyBytes = #"{"a":""}"#.utf8.count
+        return raw(#"{"a":"\#(String(repeating: "x", count: bytes - emptyBytes))"}"#)
+    }
+    large.contentState = state(bytes: stateBytesMax)
     large.alert = Alert(title: .plain("t"), body: .plain("b"))
-    #expect(!broken(large, group: group).contains("content-state too_large"))
-    large.contentState = raw("{\"a\":\"\(String(repeating: "x", count: rest - 7))\"}")
-    #expect(broken(large, group: group).contains("content-state too_large"))
-    #expect(!broken(large).contains("content-state too_large"))
+    #expect(!violations(of: large, group: group).contains("content-state too_large"))
+    large.contentState = state(bytes: stateBytesMax + 1)
+    #expect(violations(of: large, group: group).contains("content-state too_large"))
+    #expect(!violations(of: large).contains("content-state too_large"))
 }

@@ -102,8 +102,8 @@ final class ChangesHistory {
         var changedKeys: Set<RegistryKey> = []
         for (key, row) in model.tokens {
             var words = ""
-            let hasRisen = previousModel.isShadowed(key) && !model.isShadowed(key)
-            if newKeys.contains(key) || hasRisen {
+            let isServedAgain = previousModel.isShadowed(key) && !model.isShadowed(key)
+            if newKeys.contains(key) || isServedAgain {
                 let old = previousModel.tokens[key].map { (previousModel, $0) }
                 words = changeKinds(of: row, key: key, in: model, since: old).words
             }

@@ -68,11 +68,15 @@ struct LaneFileTests {
         try lane.close()
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: path + "/lane").sorted()
-                == ["data.mdb", "data.mdb-lock", "lock", "mark"], "no run is left")
+                == ["data.mdb", "data.mdb-lock", "lock", "mark"],
+            "the restore left a file of sorted rows behind")
     }
 
-    @Test func `a truncated, lost or foreign file is discarded with its reason`() throws {
-        func left(_ damage: (String) throws -> Void) throws -> OpeningState {
+    @Test
+    func `a file that is truncated, lost, foreign or from before a reboot is discarded with its reason`()
+        throws
+    {
+        func openingState(after damage: (String) throws -> Void) throws -> OpeningState {
             let directory = try TemporaryDirectory()
             try fill(try openLane(directory.path))
             try damage(directory.path + "/lane")
@@ -82,14 +86,13 @@ struct LaneFileTests {
             defer { try? lane.close() }
             return lane.openingState
         }
-        #expect(
-            try left { try FileManager.default.removeItem(atPath: $0 + "/data.mdb") }
-                == .discarded(.missingData))
-        #expect(
-            try left { try FileManager.default.removeItem(atPath: $0 + "/mark") } == .discarded(.unmarked))
-        let cut = try left { truncate($0 + "/data.mdb", 5000) }
-        guard case .discarded(.damaged) = cut else {
-            Issue.record("\(cut)")
+        let withoutData = try openingState { try FileManager.default.removeItem(atPath: $0 + "/data.mdb") }
+        #expect(withoutData == .discarded(.missingData))
+        let withoutMark = try openingState { try FileManager.default.removeItem(atPath: $0 + "/mark") }
+        #expect(withoutMark == .discarded(.unmarked))
+        let truncated = try openingState { truncate($0 + "/data.mdb", 5000) }
+        guard case .discarded(.damaged) = truncated else {
+            Issue.record("\(truncated)")
             return
         }
         let directory = try TemporaryDirectory()
@@ -98,10 +101,11 @@ struct LaneFileTests {
     }
 
     @Test func `another layout of rows starts with an empty lane`() throws {
-        let terms = ReuseConditions(
+        let conditions = ReuseConditions(
             schema: Lane.schema + 1, origin: "here/registry/0", ageMaxMilliseconds: .max)
         let file = try StateFile(
-            directory: directory.path + "/lane", conditions: terms, tables: LaneTables.names, now: .now(),
+            directory: directory.path + "/lane", conditions: conditions, tables: LaneTables.names,
+            now: .now(),
             boot: BootID("boot-1"))
         try file.close()
         let lane = try openLane(directory.path)
@@ -128,15 +132,16 @@ struct LaneFileTests {
                 app: "one", recipient: .user("u\(index)"), installation: "i", entry: .update(activity: "x"))
             try lane.apply(token(100 + index, group: "g").encoded(), to: other, offset: Int64(1 + index))
         }
-        for bad in [
+        let badKeys = [
             "", "one", "one/u:/i/profile", "one/u:a/i/none:x", "one/u:a/%01/update:x", "o%zz/u:a/i/profile",
-        ] {
-            try lane.apply(key: Array(bad.utf8).span, value: good.encoded().span, offset: 20)
+        ]
+        for badKey in badKeys {
+            try lane.apply(key: Array(badKey.utf8).span, value: good.encoded().span, offset: 20)
         }
         try lane.apply(key: nil, value: good.encoded().span, offset: 21)
         try lane.commit(30)
         #expect(try Set(lane.all(selection).map(\.recipient)) == Set(poison.indices.map { "u:u\($0)" }))
-        let refused = poison.count + 7
+        let refused = poison.count + badKeys.count + 1
         #expect(metrics.render().contains(#"flotilla_registry_records_total{outcome="refused"} \#(refused)"#))
         try lane.close()
     }

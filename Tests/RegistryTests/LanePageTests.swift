@@ -194,13 +194,15 @@ struct LanePageTests {
         var random = SeededGenerator(seed: 9)
         var (taken, refused) = (0, 0)
         func tableCursor() -> PageCursor {
-            let places = [random.bytes(count: 0...300), random.bytes(count: 1...300)].sorted {
+            let keys = [random.bytes(count: 0...300), random.bytes(count: 1...300)].sorted {
                 $0.lexicographicallyPrecedes($1)
             }
-            let isWrapped = random.number(below: 2) == 1 && places[0] != places[1]
-            return PageCursor(
-                .table(
-                    origin: places[isWrapped ? 1 : 0], next: places[isWrapped ? 0 : 1], isWrapped: isWrapped))
+            let (lower, upper) = (keys[0], keys[1])
+            let isWrapped = random.number(below: 2) == 1 && lower != upper
+            // A walk that has wrapped is before its origin. Any other is at its origin or behind it.
+            return isWrapped
+                ? PageCursor(.table(origin: upper, next: lower, isWrapped: true))
+                : PageCursor(.table(origin: lower, next: upper, isWrapped: false))
         }
         func activityCursor() -> PageCursor {
             PageCursor(
@@ -218,12 +220,12 @@ struct LanePageTests {
             other = bytes
             other[1] = 2 + UInt8(random.number(below: 254))
             #expect(PageCursor(bytes: other) == nil, "an unknown flag")
-            let heads = bytes.count - cursor.origin.count - cursor.next.count
+            let headByteCount = bytes.count - cursor.origin.count - cursor.next.count
             #expect(
-                PageCursor(bytes: Array(bytes.prefix(random.number(below: heads)))) == nil,
+                PageCursor(bytes: Array(bytes.prefix(random.number(below: headByteCount)))) == nil,
                 "an incomplete head")
             if !cursor.origin.isEmpty {
-                let cut = heads + random.number(below: cursor.origin.count)
+                let cut = headByteCount + random.number(below: cursor.origin.count)
                 #expect(PageCursor(bytes: Array(bytes.prefix(cut))) == nil, "a part of its origin")
             }
             if !cursor.origin.isEmpty {

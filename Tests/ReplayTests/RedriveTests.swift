@@ -244,7 +244,7 @@ import Topics
         #expect(sent.count == 1 && sent[0].headers["flotilla"]?.contains("app: bank\n") == true)
     }
 
-    @Test func `a discarded dead letter is not sent again, and is listed only on request`() throws {
+    @Test func `a discarded dead letter is not sent again and not discarded twice`() throws {
         try stand.writeDeadLetter(of: stand.head(), to: 0..<2)
         try stand.writeDeadLetter(of: stand.head(), to: 2..<3, lane: 1)
         let discard = Discard(

@@ -14,6 +14,9 @@ import Topics
 /// have written, and the calls of a replay. No stage runs.
 struct ReplayStand {
     static let lanes = 2
+    /// The busy time with which the next call takes over the dead letters of an unfinished one at once, even in the
+    /// same millisecond.
+    static let takeoverAtOnce: Int64 = -1
 
     private let cluster: TestCluster
     let bed: TestBed
@@ -129,10 +132,10 @@ struct ReplayStand {
     ///
     /// - Parameters:
     ///   - run: The name of the call.
-    ///   - busyMilliseconds: The time for which the dead letters of another unfinished call are left alone. With -1 they
-    ///     are not left alone.
+    ///   - busyMilliseconds: The time for which the dead letters of another unfinished call are left alone.
     func redrive(
-        _ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1", busyMilliseconds: Int64 = -1
+        _ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1",
+        busyMilliseconds: Int64 = ReplayStand.takeoverAtOnce
     ) -> Redrive {
         Redrive(
             deadLetters: deadLetters, filter: filter, author: "tester", run: run,
@@ -150,7 +153,7 @@ struct ReplayStand {
     /// Returns a call of resend. The parameters are those of `redrive`.
     func resend(
         _ send: String = "s1", app: String = "shop", withUnknownStarts: Bool = false, run: String = "r1",
-        busyMilliseconds: Int64 = -1
+        busyMilliseconds: Int64 = ReplayStand.takeoverAtOnce
     ) -> Resend {
         Resend(
             deadLetters: deadLetters, send: send, of: app, withUnknownStarts: withUnknownStarts,

@@ -205,6 +205,27 @@ import Topics
         #expect(try stand.records(of: .jobsLater5s).count == 2)
     }
 
+    @Test func `a killed call does not make the next one repeat the jobs of an earlier call`() throws {
+        try writeAccepted()
+        let position = try writeSheet(
+            stand.head(), to: 0..<2, outcomes: [Receipt.Part(.rejected, lines: lines(0, 1), status: 500)])
+        func writeMark(_ phase: DeadLetterMark.Phase, of run: String, line: Int) throws {
+            try stand.writeMark(
+                DeadLetterMark(
+                    .resend, phase: phase, run: run, author: "tester", at: stand.now,
+                    jobs: [DeadLetterMark.SheetLines(position: position, lines: lines(line))]), lane: 0)
+        }
+        try writeMark(.begun, of: "earlier", line: 0)
+        try writeMark(.done, of: "earlier", line: 0)
+        // The killed call has begun with the other job, and has not sent it.
+        try writeMark(.begun, of: "dead", line: 1)
+        let tally = try resend()
+        #expect(tally.jobs == 1 && tally.sentBefore == 1, "\(tally)")
+        let records = try stand.records(of: .jobsLater5s)
+        #expect(records.count == 1 && records.first?.headers["to"]?.contains("\ti1\t") == true)
+        #expect(try resend(run: "r2").sentBefore == 2)
+    }
+
     @Test func `expired and replaced jobs are not pushed again`() throws {
         try writeAccepted()
         let parts = [Receipt.Part(.rejected, lines: LineSet(all: 1), status: 500)]

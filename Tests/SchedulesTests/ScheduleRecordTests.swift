@@ -20,32 +20,32 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     )
 }
 
-@Test func `an order of every kind reads back`() throws {
+@Test func `a command of every kind reads back`() throws {
     var full = Schedule(
         id: "s/1", name: "Chest", activity: "chest_0", dueTime: .offset(60_000), send: makeSend())
     full.latenessMillisecondsMax = 0
     full.idempotency = Idempotency(key: "k", fingerprint: "f")
-    let wishes: [ScheduleCommand.Action] = [
+    let actions: [ScheduleCommand.Action] = [
         .schedule(full), .schedule(Schedule(id: "s2", dueTime: .at(7), send: makeSend())),
         .cancel(.activity("chest_0")),
         .cancel(.id("s/1")), .cancel(.send("s1")), .erase, .list(100),
         .list(1, after: TimerPosition(dueAt: 5, id: "s:1")),
     ]
-    for wish in wishes {
-        var order = ScheduleCommand(wish, app: "shop", owner: .recipient(.user("ben")), acceptedAt: 5)
-        #expect(try ScheduleCommand.decode(order.encoded(), with: reader) == order)
-        order.replyTo = ReplyAddress(partition: 3, request: "r1")
-        order.owner = .group("m")
-        #expect(try ScheduleCommand.decode(order.encoded(), with: reader) == order)
-        #expect(String(decoding: order.key, as: UTF8.self) == "shop/g:m")
+    for action in actions {
+        var command = ScheduleCommand(action, app: "shop", owner: .recipient(.user("ben")), acceptedAt: 5)
+        #expect(try ScheduleCommand.decode(command.encoded(), with: reader) == command)
+        command.replyTo = ReplyAddress(partition: 3, request: "r1")
+        command.owner = .group("m")
+        #expect(try ScheduleCommand.decode(command.encoded(), with: reader) == command)
+        #expect(String(decoding: command.key, as: UTF8.self) == "shop/g:m")
     }
 }
 
-@Test func `an invalid order is refused`() {
-    let order = ScheduleCommand(
+@Test func `an invalid command is refused`() {
+    let command = ScheduleCommand(
         .schedule(Schedule(id: "s1", dueTime: .at(7), send: makeSend())), app: "shop", owner: .group("m"),
         acceptedAt: 5)
-    let text = String(decoding: order.encoded(), as: UTF8.self)
+    let text = String(decoding: command.encoded(), as: UTF8.self)
     for (good, bad) in [
         (#""owner":"g:m""#, #""owner":"x:m""#), (#""owner":"g:m""#, #""owner":"g:""#),
         (#""app":"shop","owner""#, #""app":"other","owner""#), (#""at":7,"#, ""),
@@ -91,30 +91,33 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     var end = row
     (end.id, end.name, end.activity) = (nil, nil, nil)
     for row in [row, end] { #expect(try TimerRow.decode(row.encoded(), with: reader) == row) }
-    let seen = ScheduleIdempotencyRow(
+    let idempotencyRow = ScheduleIdempotencyRow(
         fingerprint: "f", scheduledTimer: .init(id: "s/1", dueAt: 5, send: "s1", isReplacement: true),
         writtenAt: 9)
-    #expect(try ScheduleIdempotencyRow.decode(seen.encoded(), with: reader) == seen)
-    let seenKey = ScheduleIdempotencyRow.key(app: "shop", owner: row.owner, idempotencyKey: "k")
-    let keys = [row.key, end.key, seenKey].map { String(decoding: $0, as: UTF8.self) }
+    #expect(try ScheduleIdempotencyRow.decode(idempotencyRow.encoded(), with: reader) == idempotencyRow)
+    let idempotencyKey = ScheduleIdempotencyRow.key(app: "shop", owner: row.owner, idempotencyKey: "k")
+    let keys = [row.key, end.key, idempotencyKey].map { String(decoding: $0, as: UTF8.self) }
     #expect(keys == ["shop/u:b%2fn/s%2f1", "shop/u:b%2fn//m", "/shop/u:b%2fn/k"])
     let prefix = TimerRow.keyPrefix(app: "shop", owner: row.owner)
-    #expect(row.key.starts(with: prefix) && end.key.starts(with: prefix) && !seenKey.starts(with: prefix))
-    let isSeen = [row.key, seenKey].map { key in key.withUnsafeBytes { ScheduleIdempotencyRow.isKey($0) } }
-    #expect(isSeen == [false, true])
+    #expect(
+        row.key.starts(with: prefix) && end.key.starts(with: prefix) && !idempotencyKey.starts(with: prefix))
+    let areIdempotencyKeys = [row.key, idempotencyKey].map { key in
+        key.withUnsafeBytes { ScheduleIdempotencyRow.isKey($0) }
+    }
+    #expect(areIdempotencyKeys == [false, true])
 }
 
 @Test func `a reply of every kind reads back`() throws {
     let listed = GatewayReply.ListedTimer(
         id: "s1", name: nil, activity: "chest_0", dueAt: 5, send: "r-1", event: .end)
-    let answers: [GatewayReply.Outcome] = [
+    let outcomes: [GatewayReply.Outcome] = [
         .scheduled(.init(id: "s1", dueAt: 5, send: "r-1", isReplacement: false)), .cancelled(2, tooLate: 1),
         .listed([listed], isComplete: false), .listed([], isComplete: true), .conflict(send: "r-1"),
         .conflict(send: ""), .refused("why"), .verdict(.init(.newerState, version: 0)),
         .verdict(.init(.planned, version: 7)),
     ]
-    for answer in answers {
-        let reply = GatewayReply(request: "q1", outcome: answer)
+    for outcome in outcomes {
+        let reply = GatewayReply(request: "q1", outcome: outcome)
         #expect(try GatewayReply.decode(reply.encoded(), with: reader) == reply)
     }
 }

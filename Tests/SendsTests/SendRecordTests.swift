@@ -199,7 +199,8 @@ private func makeHeldSend() -> Send {
         #"{"v":1,"send":"s1","app":"shop","group":"m","acceptedAt":1,"at":2,"lane":4,"targeted":3,"expanded":2}"#
     let progress = try ProgressRecord.decode(Array(text.utf8), with: reader)
     guard case .lanes([4], let tally) = progress.part else {
-        throw RecordDecodingError.unknownVersion(1, known: 2)
+        Issue.record("\(progress.part)")
+        return
     }
     #expect(tally.targeted == 3 && tally.expanded == 2)
 }

@@ -112,14 +112,14 @@ func `an error in a key file names the line and never its content`(text: String,
 }
 
 /// Returns the catalog's record after a process with these keys has started.
-private func recordAfterStart(withKeys text: String, recorded standing: SealingRecord?) throws
+private func recordAfterStart(withKeys text: String, recorded previous: SealingRecord?) throws
     -> SealingRecord?
 {
-    switch SealingKeys.verdict(on: try makeKeys(text), recorded: standing, now: 5) {
-    case .accepted: return standing
+    switch SealingKeys.verdict(on: try makeKeys(text), recorded: previous, now: 5) {
+    case .accepted: return previous
     case .acceptedWithNewRecord(let record):
         #expect(try SealingRecord.decode(record.encoded(), with: JSONReader()) == record)
-        #expect(standing.map(record.extends) ?? true)
+        #expect(previous.map(record.extends) ?? true)
         return record
     case .refused(let reason):
         Issue.record("\(reason)")
@@ -128,8 +128,8 @@ private func recordAfterStart(withKeys text: String, recorded standing: SealingR
 }
 
 /// Returns the reason for which a process with these keys does not start.
-private func refusal(ofKeys text: String?, recorded standing: SealingRecord?) throws -> String? {
-    let verdict = SealingKeys.verdict(on: try text.map(makeKeys), recorded: standing, now: 5)
+private func refusal(ofKeys text: String?, recorded previous: SealingRecord?) throws -> String? {
+    let verdict = SealingKeys.verdict(on: try text.map(makeKeys), recorded: previous, now: 5)
     if case .refused(let reason) = verdict { return reason }
     return nil
 }

@@ -80,7 +80,6 @@ final class CatalogLoop: EventHandler {
     func didBecomeReady(_ readiness: Readiness) {
         guard let follower else { return }
         var pause = Self.pauseMilliseconds
-        defer { timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause)) }
         do {
             let wasAtEnd = follower.isAtEnd
             let hasBegun = follower.tryToBegin(withinMilliseconds: Self.requestMilliseconds)
@@ -93,6 +92,7 @@ final class CatalogLoop: EventHandler {
         } catch {
             restartFollower()
         }
+        timer?.schedule(at: Instant.now().advanced(byMilliseconds: pause))
     }
 
     /// Makes a new follower. The old catalog stays valid until the new one has reached the end.

@@ -46,8 +46,9 @@ package final class CatalogReader: Service {
                 try CatalogFollower(cluster, topic: topic, log: context.log, metrics: context.metrics)
             } publish: { catalog in
                 let isFirst = self.currentCatalog.withLock { current in
-                    defer { current = catalog }
-                    return current == nil
+                    let wasUnknown = current == nil
+                    current = catalog
+                    return wasUnknown
                 }
                 if isFirst {
                     context.log.info("the catalog has been read", .field("apps", catalog.apps.count))

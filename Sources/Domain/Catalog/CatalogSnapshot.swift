@@ -126,7 +126,7 @@ package struct CatalogSnapshot: Sendable {
     private mutating func applyApp(_ record: TopicRecord, with reader: JSONReader) -> Effect {
         documents[record.app] = nil
         defer { mergeTypes(ofApp: record.app) }
-        return insert(record, as: App.self, with: reader) { catalog, app in
+        return insertDecoded(record, as: App.self, with: reader) { catalog, app in
             guard app.key == record.key else { return false }
             catalog.documents[app.id] = app
             return true
@@ -136,7 +136,7 @@ package struct CatalogSnapshot: Sendable {
     private mutating func applyType(_ record: TopicRecord, with reader: JSONReader) -> Effect {
         types[record.app]?[ExactName(record.name)] = nil
         defer { mergeTypes(ofApp: record.app) }
-        return insert(record, as: ActivityTypeRecord.self, with: reader) { catalog, typeRecord in
+        return insertDecoded(record, as: ActivityTypeRecord.self, with: reader) { catalog, typeRecord in
             guard typeRecord.key == record.key else { return false }
             let name = ExactName(typeRecord.type.name)
             catalog.types[typeRecord.app, default: [:]][name] = typeRecord.type
@@ -146,7 +146,7 @@ package struct CatalogSnapshot: Sendable {
 
     private mutating func applySegment(_ record: TopicRecord, with reader: JSONReader) -> Effect {
         segments[record.app]?[ExactName(record.name)] = nil
-        return insert(record, as: Segment.self, with: reader) { catalog, segment in
+        return insertDecoded(record, as: Segment.self, with: reader) { catalog, segment in
             guard segment.key == record.key else { return false }
             catalog.segments[segment.app, default: [:]][ExactName(segment.name)] = segment
             return true
@@ -155,7 +155,7 @@ package struct CatalogSnapshot: Sendable {
 
     private mutating func applyDefinition(_ record: TopicRecord, with reader: JSONReader) -> Effect {
         if let number = Int64(record.name) { definitions[record.app]?[number] = nil }
-        return insert(record, as: NotificationDefinition.self, with: reader) { catalog, definition in
+        return insertDecoded(record, as: NotificationDefinition.self, with: reader) { catalog, definition in
             guard definition.key == record.key else { return false }
             catalog.definitions[definition.app, default: [:]][definition.number] = definition
             return true
@@ -164,7 +164,7 @@ package struct CatalogSnapshot: Sendable {
 
     private mutating func applyWebhook(_ record: TopicRecord, with reader: JSONReader) -> Effect {
         webhooks[record.app]?[record.name] = nil
-        return insert(record, as: WebhookEndpoint.self, with: reader) { catalog, endpoint in
+        return insertDecoded(record, as: WebhookEndpoint.self, with: reader) { catalog, endpoint in
             guard endpoint.key == record.key else { return false }
             catalog.webhooks[endpoint.app, default: [:]][endpoint.name] = endpoint
             return true
@@ -173,7 +173,7 @@ package struct CatalogSnapshot: Sendable {
 
     private mutating func applyKey(_ record: TopicRecord, with reader: JSONReader) -> Effect {
         if keys[record.name]?.app == record.app { keys[record.name] = nil }
-        return insert(record, as: APIKey.self, with: reader) { catalog, apiKey in
+        return insertDecoded(record, as: APIKey.self, with: reader) { catalog, apiKey in
             guard apiKey.key == record.key else { return false }
             catalog.keys[apiKey.id] = apiKey
             return true
@@ -183,7 +183,7 @@ package struct CatalogSnapshot: Sendable {
     private mutating func applySealingRecord(_ record: TopicRecord, with reader: JSONReader) -> Effect {
         let previousRecord = sealingRecord
         if record.value == nil { sealingRecord = nil }
-        return insert(record, as: SealingRecord.self, with: reader) { catalog, newRecord in
+        return insertDecoded(record, as: SealingRecord.self, with: reader) { catalog, newRecord in
             // If two processes with different keys start first at the same time, the record that was
             // written first wins. The other process reads it back and does not start.
             guard SealingRecord.key == record.key, previousRecord.map(newRecord.extends) ?? true else {
@@ -196,7 +196,7 @@ package struct CatalogSnapshot: Sendable {
 
     /// Decodes a record and passes it to `insert`, which returns false if the record does not belong to its
     /// key. A tombstone inserts nothing.
-    private mutating func insert<R: JSONRecord>(
+    private mutating func insertDecoded<R: JSONRecord>(
         _ record: TopicRecord, as type: R.Type, with reader: JSONReader,
         insert: (inout CatalogSnapshot, R) -> Bool
     ) -> Effect {

@@ -45,7 +45,7 @@ package struct App: JSONRecord, Hashable {
 
     /// Returns the app's declaration of an activity type, or the defaults for an undeclared type.
     package func activityType(named name: String) -> ActivityType {
-        activityTypes.first { $0.name == name } ?? ActivityType(name: name)
+        activityTypes.first { $0.name.isExactlyEqual(to: name) } ?? ActivityType(name: name)
     }
 
     package func write(to writer: inout JSONWriter) {

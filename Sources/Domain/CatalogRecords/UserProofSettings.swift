@@ -67,7 +67,7 @@ package struct UserProofSettings: Sendable, Hashable {
     init(from object: JSONObject) {
         let isRequired = object["required"].bool()
         let isExpiring = object["expiring"].optional?.bool() ?? false
-        requirement = !isRequired ? .optional : isExpiring ? .expiring : .any
+        requirement = if !isRequired { .optional } else if isExpiring { .expiring } else { .any }
         secrets = []
         var elements = object["secrets"].array(countMax: Self.secretsMax)
         while let element = elements.next() {

@@ -13,6 +13,7 @@ enum EightByteSearch {
             offset += 8
         }
         if offset < bytes.count, offset > 0 {
+            // The last eight bytes, of which some were searched already.
             found |= isSuspect(unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
         } else if offset < bytes.count {
             var word = ones &* UInt64(UInt8(ascii: "a"))

@@ -25,7 +25,7 @@
         spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
         spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
         let nibbles = (spread >> 4 & 0x000F_000F_000F_000F) | (spread & 0x000F_000F_000F_000F) << 8
-        // Six carries into the next bit if the nibble is ten or more, which needs a letter.
+        // A nibble of ten or more needs a letter. Only such a nibble plus six reaches 16, so bit 4 marks it.
         let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         // The distance from the character behind "9" to "A" or "a".
         let letterDistance: UInt64 = isUpper ? 0x07 : 0x27
@@ -54,9 +54,10 @@
         }
     }
 
+    /// Returns the bytes, or nil for other characters or an odd number of digits.
     @inlinable
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
-        // One call per collection avoids one call per digit.
+        // Most collections are contiguous, and are decoded in place. Others are copied first.
         let decoded = digits.withContiguousStorageIfAvailable { unsafe decode($0.span) }
         return decoded ?? decode(Array(digits).span)
     }
@@ -86,12 +87,16 @@
         }
     }
 
-    /// - Parameter out: a buffer with space for half as many bytes as there are digits.
+    /// Writes the decoded bytes. Returns false for other characters. The written bytes are then meaningless.
+    ///
+    /// - Parameters:
+    ///   - digits: an even number of digits.
+    ///   - out: a buffer with space for half as many bytes as there are digits.
     private static func decode(
         _ digits: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer
     ) -> Bool {
         let count = digits.count
-        // The loop collects faults and tests them once, because the same values also give the bytes.
+        // The faults are tested once after the loop, because a branch for each word would cost more.
         var faults: UInt64 = 0
         for index in stride(from: 0, to: count & ~7, by: 8) {
             let eight = unsafe EightDigits(digits.loadUnaligned(fromByteOffset: index, as: UInt64.self))
@@ -129,11 +134,13 @@ private struct EightDigits {
 
     init(_ word: UInt64) { self.word = UInt64(littleEndian: word) }
 
-    /// Returns the top bit of every byte from `first` to `last` that does not have its top bit set.
+    /// Marks, by its top bit, each byte whose lower seven bits are in `first...last`. The caller refuses bytes that
+    /// have the top bit set themselves.
     private static func marks(from first: UInt8, through last: UInt8, in word: UInt64) -> UInt64 {
-        let isFrom = (word | tops) &- ones &* UInt64(first)
-        let isBehind = (word | tops) &- ones &* UInt64(last + 1)
-        return isFrom & ~isBehind & tops
+        // The subtraction borrows the top bit of a byte that is smaller than the subtracted one, so that bit is lost.
+        let isFirstOrAbove = (word | tops) &- ones &* UInt64(first)
+        let isAboveLast = (word | tops) &- ones &* UInt64(last + 1)
+        return isFirstOrAbove & ~isAboveLast & tops
     }
 
     /// Marks of letters in both cases. Bit 0x20 turns letters, and no other bytes, into lowercase letters.
@@ -146,12 +153,15 @@ private struct EightDigits {
     /// The top bits of bytes that are not hexadecimal digits.
     var faults: UInt64 {
         let decimals = Self.marks(from: UInt8(ascii: "0"), through: UInt8(ascii: "9"), in: word)
-        return (decimals | letters) ^ Self.tops | word & Self.tops
+        let digits = decimals | letters
+        return (digits ^ Self.tops) | (word & Self.tops)
     }
 
     /// The four bytes that eight digits spell.
     var bytes: UInt32 {
+        // The low nibble of the letter "a" is 1, so nine more gives its value.
         let values = (word & (Self.ones &* 0x0F)) &+ (letters >> 7) &* 9
+        // Join two nibbles to a byte, then two bytes, then four. The first digit is the lowest byte of the word.
         let pairs = (values << 4 | values >> 8) & 0x00FF_00FF_00FF_00FF
         let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF
         return UInt32(truncatingIfNeeded: fours | fours >> 16)

@@ -20,7 +20,7 @@ package enum NameRules {
         return unsafe hasControlCharacter(bytes) ? "must not have control characters" : nil
     }
 
-    /// Whether a byte is perhaps below 0x20, 0x7F or 0xC2.
+    /// Whether there may be a control character: a byte below 0x20, 0x7F, or the byte 0xC2. `false` is certain.
     private static func mayHaveControlCharacter(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe EightByteSearch.mayContain(in: bytes) { word in
             EightByteSearch.controlMarks(in: word) | EightByteSearch.marks(of: 0x7F, in: word)
@@ -28,8 +28,8 @@ package enum NameRules {
         }
     }
 
-    /// The characters from U+0080 to U+009F are encoded as 0xC2 and a byte below 0xA0.
     private static func hasControlCharacter(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        // The control characters from U+0080 to U+009F are encoded as 0xC2 and a byte below 0xA0.
         var last: UInt8 = 0
         for index in bytes.indices {
             let byte = unsafe bytes[index]

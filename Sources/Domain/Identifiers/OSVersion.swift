@@ -48,6 +48,7 @@ package struct OSVersion: Sendable, Hashable, Comparable {
             } else if let known = number {
                 take(known)
                 number = nil
+                // The version ends at the first character after a number that is not a dot.
                 if byte != UInt8(ascii: ".") { break }
             }
         }

@@ -171,6 +171,7 @@ struct PayloadCheck {
     /// - Parameter knownAttributesBytes: the size of the attributes that the activity was started with, or 0.
     mutating func checkSizes(group: GroupAttribute?, knownAttributesBytes: Int) {
         let attributes = PayloadBuilder.attributes(of: content, group: group)
+        // A start without other violations has attributes. So nil means that they name another group.
         if let group, event == .start, attributes == nil {
             return add(
                 .attributes, rule: .conflict,

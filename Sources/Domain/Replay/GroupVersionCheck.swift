@@ -39,8 +39,8 @@ struct GroupVersionCheck {
         }
     }
 
-    /// Whether the group has no send that is newer than the given time.
-    func hasNoNewerSend(_ key: [UInt8], writtenAt: Int64) -> Bool {
-        (newestSendTimes[key] ?? Int64.min) <= writtenAt
+    /// Whether the group has a send that is newer than the given time.
+    func hasNewerSend(_ key: [UInt8], than writtenAt: Int64) -> Bool {
+        (newestSendTimes[key] ?? Int64.min) > writtenAt
     }
 }

@@ -9,6 +9,9 @@ struct PreviousReplays {
         let partition: Int32
     }
 
+    /// The tolerated difference between the clocks of the brokers that stamped the mark and the records.
+    private static let clockDifferenceMilliseconds: Int64 = 60_000
+
     private let deadLetters: DeadLetterTopic
     /// The names in each partition that was searched, and the time from which on it was searched.
     private var searches: [Partition: (since: Int64, names: Set<String>)] = [:]
@@ -26,8 +29,7 @@ struct PreviousReplays {
         let key = Partition(topic: topic, partition: partition)
         if let search = searches[key], search.since <= time { return search.names.contains(name) }
         var names: Set<String> = []
-        // The brokers' clocks can differ slightly.
-        let start = TopicScanner.Start.time(time - Redrive.busyMilliseconds)
+        let start = TopicScanner.Start.time(time - Self.clockDifferenceMilliseconds)
         try deadLetters.scan(topic, in: partition, from: start) { record in
             guard let header = record.headers.last(named: DeadLetterRecord.redrivenHeader),
                 let text = [UInt8](copying: header.value)

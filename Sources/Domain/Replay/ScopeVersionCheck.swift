@@ -20,6 +20,7 @@ struct ScopeVersionCheck {
     /// The facts of a scope or of a start. All zero if the topic has no row.
     private struct Row {
         var version: Int64 = 0
+        /// For a start: the version of the safety END (`LedgerRow.safetyEndVersion`).
         var endVersion: Int64 = 0
         var cancelledSends: Set<String> = []
     }
@@ -79,7 +80,9 @@ struct ScopeVersionCheck {
         case .start:
             guard let groupID = head.group else { return nil }
             let start = rows[Self.startKey(for: head, of: job, in: groupID)] ?? Row()
-            return start.version > head.version || start.endVersion > 0 ? .startedSince : nil
+            // Only a phone that was started gets a safety END.
+            let hasSafetyEnd = start.endVersion > 0
+            return start.version > head.version || hasSafetyEnd ? .startedSince : nil
         case .update:
             guard head.isConflatable else { return nil }
             return max(group.version, recipient.version) > head.version ? .newer : nil

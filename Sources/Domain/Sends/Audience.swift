@@ -95,11 +95,12 @@ extension JSONValue {
         let (users, activities) = (object["users"].optional, object["activities"].optional)
         let (segments, tags) = (object["segments"].optional, object["tags"].optional)
         let (everyone, exclude) = (object["everyone"].optional, object["exclude"].optional)
-        let isOfNamed = users != nil || activities != nil
-        let isOfProfiles = segments != nil || tags != nil
-        guard [isOfNamed, isOfProfiles, everyone != nil].count(where: { $0 }) == 1,
-            !isOfNamed || (users == nil || activities == nil) && exclude == nil
-        else {
+        let hasNames = users != nil || activities != nil
+        let hasProfileConditions = segments != nil || tags != nil
+        let hasOneKind = [hasNames, hasProfileConditions, everyone != nil].count(where: { $0 }) == 1
+        let hasBothNames = users != nil && activities != nil
+        let excludesFromNames = hasNames && exclude != nil
+        guard hasOneKind, !hasBothNames, !excludesFromNames else {
             report(
                 "must have users, or activities, or one or both of segments and tags, or \"everyone\": true; the last two may have exclude"
             )

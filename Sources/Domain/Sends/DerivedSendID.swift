@@ -9,8 +9,10 @@ package enum DerivedSendID {
     /// Whether a send is a resend of failed jobs of `original`. A resend of the undo is not, because it has the content
     /// of another send.
     package static func isResend(_ id: String, of original: String) -> Bool {
-        let prefix = "\(original)."
-        guard id.hasPrefix(prefix) else { return false }
-        return !"\(id.dropFirst(original.count)).".contains("\(undoSuffix).")
+        guard id.hasPrefix("\(original).") else { return false }
+        // For example `.undo.run-7`. The dots around it make `.undo` a whole word.
+        let words = id.dropFirst(original.count)
+        let includesUndo = "\(words).".contains("\(undoSuffix).")
+        return !includesUndo
     }
 }

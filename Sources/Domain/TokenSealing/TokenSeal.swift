@@ -1,8 +1,8 @@
 package import Cryptography
 package import Identifiers
 
-/// Seals push tokens for topics and state files, opens them before a push, and computes the hash that
-/// identifies a token everywhere else.
+/// The seal of push tokens: it seals them for topics and state files, opens them before a push, and computes the hash
+/// that identifies a token everywhere else.
 ///
 /// A sealed token has the form `s<key number>.<base64url>`, for example `s2.pq0Z…`. It is encrypted by
 /// AES-256-GCM with the app and the registry entry as authenticated data. So a sealed token that was moved to
@@ -86,7 +86,7 @@ package final class TokenSeal {
         case malformed
         /// The token is sealed with this key number, and the process has no such key.
         case unknownKey(Int)
-        /// Or sealed with other keys: AES-GCM does not tell the two apart.
+        /// The token was sealed for another row, or with other keys. AES-GCM does not distinguish these.
         case sealedForAnotherRow
 
         package var description: String {

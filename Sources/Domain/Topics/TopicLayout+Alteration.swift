@@ -1,8 +1,9 @@
 package import Kafka
 
 extension TopicLayout {
-    /// Adds missing settings to existing topics, for example after an update of Flotilla that needs more
-    /// settings. Returns the corrected mismatches. Partitions and all other settings stay unchanged.
+    /// Corrects the settings of existing topics that do not meet the requirements, for example after an update of
+    /// Flotilla that needs more settings. Returns the corrected mismatches. Partitions and all other settings stay
+    /// unchanged.
     @discardableResult
     package func alter(
         _ topics: [TopicName] = TopicName.allCases, on admin: AdminClient

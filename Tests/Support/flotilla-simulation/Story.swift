@@ -6,10 +6,12 @@ import Simulation
 import StageSupport
 import Telemetry
 
-/// One seed: an installation, its people, and the faults that come over them.
+/// One story: an installation of Flotilla in simulated days, with its phones, its backend and many faults. The seed
+/// decides everything in it.
 final class Story {
     private static let groups = ["match", "final", "order"]
-    /// The time that the fleet has after the last step. It is longer than the waits of all tries of a push.
+    /// The time after the last step in which everything must have its effect. It is longer than the waits of all
+    /// attempts of a push.
     private static let settleMilliseconds = 240_000
 
     let world: World
@@ -17,6 +19,7 @@ final class Story {
     private let plan: StoryPlan
     private let fleet: Fleet
     private var apns: VirtualAPNs! = nil
+    /// The number of jobs that got their receipts.
     private var jobCount = 0
 
     init(_ parameters: StoryParameters, tellsStory: Bool) {
@@ -54,10 +57,11 @@ final class Story {
         }
         for process in world.processes { process.kill() }
         return
-            "\(fleet.pushCount) pushes, \(jobCount) receipts, \(fleet.checkCount) checks, trace \(String(world.trace, radix: 16))"
+            "\(fleet.pushCount) pushes, \(jobCount) jobs, \(fleet.checkCount) checks, trace \(String(world.trace, radix: 16))"
     }
 
-    /// The steps of one part. Then everything that was accepted must have its effect.
+    /// Performs the steps of one part, and lets the fleet settle. Then everything that was accepted must have had its
+    /// effect.
     private func playAndSettle(_ steps: [PlannedStep]) throws {
         let startedAt = world.wallMilliseconds
         for step in steps where !parameters.droppedSteps.contains(step.number) {
@@ -69,7 +73,7 @@ final class Story {
         jobCount += try ReceiptLaw(in: world).check(since: startedAt - Self.clockErrorMax)
     }
 
-    /// Days in which nothing happens, for running or for stopped processes.
+    /// Lets days pass in which nothing happens, with running or with stopped processes.
     private func idle() throws {
         let areStopped = world.random.number(below: 3) != 0
         // Longer than any retention, if no process has to be simulated meanwhile.
@@ -132,7 +136,7 @@ final class Story {
     private func perform(_ step: PlannedStep) throws {
         var choices = SeededGenerator(seed: step.seed)
         switch step.action {
-        case .send: fleet.playOn(Self.groups[choices.number(below: Self.groups.count)], by: &choices)
+        case .send: fleet.sendNext(to: Self.groups[choices.number(below: Self.groups.count)], by: &choices)
         case .sendLater: fleet.scheduleUpdate(by: &choices)
         case .rotateToken: fleet.rotateToken(by: &choices)
         case .dismiss: fleet.dismiss(by: &choices)
@@ -213,8 +217,9 @@ final class Story {
 
     /// The time after which an operator sets the clock of a machine whose reports wait.
     private static let operatorMilliseconds = 60_000
-    /// The errors of wrong clocks, in milliseconds. A clock is often set right. A node's clock that goes back by more
-    /// makes the reports of new tokens look older than those of the tokens before, so the phones miss updates.
+    /// The errors of wrong clocks in milliseconds. Zero, which is frequent, sets a clock right. If the clock of a node
+    /// went back by more than the small errors, the reports of new tokens would look older than those of the tokens
+    /// before, and phones would miss updates.
     private static let smallClockErrors: [Int64] = [0, 100, 300, -200]
     private static let largeClockErrors: [Int64] = [0, 0, 0, 300, -2000, 45_000, -3_600_000, 50_000_000]
     /// The largest of the small errors.

@@ -47,6 +47,7 @@ struct StoryPlan {
     let parts: [[PlannedStep]]
 
     init(seed: UInt64, minutes: Int) {
+        // The plan has other random numbers than the world, which has the same seed.
         var random = SeededGenerator(seed: seed ^ 0x5afe_57e9)
         var count = 0
         var parts: [[PlannedStep]] = []
@@ -120,9 +121,10 @@ struct StoryParameters {
     static func numbers(in text: String) -> Set<Int>? {
         var numbers: Set<Int> = []
         for part in text.split(separator: ",") {
-            let bounds = part.split(separator: "-").map { Int($0) }
-            guard let first = bounds.first ?? nil, let last = bounds.last ?? nil, bounds.count <= 2,
-                first <= last
+            // One number, or the first and the last number of a range.
+            let bounds = part.split(separator: "-")
+            guard (1...2).contains(bounds.count), let first = Int(bounds[0]),
+                let last = Int(bounds[bounds.count - 1]), first <= last
             else { return nil }
             numbers.formUnion(first...last)
         }

@@ -4,8 +4,9 @@ import Glibc
 /// Plays stories, each in a process of its own. So a trap is one more failure with a seed, and nothing of a story is left
 /// for the next one.
 struct StoryRunner {
-    /// The status of a story without an end. The laws and the signals have other ones.
-    private static let trapStatus: Int32 = 128
+    /// The status of a story that a signal ended is this number and the signal's, as in a shell. The statuses of broken
+    /// laws are lower.
+    static let signalStatusBase: Int32 = 128
     /// The longest time for a search of a shorter story, in seconds of the machine.
     private static let shrinkSeconds = 120
 
@@ -13,7 +14,7 @@ struct StoryRunner {
 
     /// Plays a story, and prints its facts or the law that it broke.
     ///
-    /// - Returns: zero, the raw value of the broken law, or 128 and the number of a signal.
+    /// - Returns: zero, the raw value of the broken law, or the status of a signal (`signalStatusBase`).
     func play(_ parameters: StoryParameters) -> Int32 {
         inChild {
             let story = Story(parameters, tellsStory: tellsStory)
@@ -29,11 +30,11 @@ struct StoryRunner {
         }
     }
 
+    /// Plays a story without any output, and returns the same status.
     private func status(of parameters: StoryParameters) -> Int32 {
         inChild {
-            // Only the status counts.
-            close(1)
-            close(2)
+            close(STDOUT_FILENO)
+            close(STDERR_FILENO)
             do {
                 _ = try Story(parameters, tellsStory: false).play()
                 return 0
@@ -43,6 +44,7 @@ struct StoryRunner {
         }
     }
 
+    /// Runs `body` in a child process. Returns its result, or the status of the signal that ended it.
     private func inChild(_ body: () -> Int32) -> Int32 {
         fflush(nil)
         let child = simulated_fork()
@@ -59,7 +61,7 @@ struct StoryRunner {
         waitpid(child, &status, 0)
         Story.removeDirectory(ofProcess: child)
         let signal = status & 0x7f
-        return signal == 0 ? (status >> 8) & 0xff : Self.trapStatus + signal
+        return signal == 0 ? (status >> 8) & 0xff : Self.signalStatusBase + signal
     }
 
     // MARK: Shorter stories

@@ -77,7 +77,8 @@ while parameters.seed < options.parameters.seed + UInt64(options.count) || secon
     let status = runner.play(parameters)
     if status != 0 {
         failureCount += 1
-        if status > 128 { print("seed \(parameters.seed) ended with signal \(status - 128)") }
+        let signal = status - StoryRunner.signalStatusBase
+        if signal > 0 { print("seed \(parameters.seed) ended with signal \(signal)") }
         print("repeat it with: flotilla-simulation \(parameters.arguments) --story --logs")
         if options.shrinks { runner.shrink(parameters, thatEndsWith: status) }
         if !options.goesOn { exit(1) }

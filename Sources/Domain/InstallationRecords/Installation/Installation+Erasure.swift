@@ -10,12 +10,13 @@ extension Installation {
         remaining.formerRecipients.removeAll { former in
             users[former.recipient].map { former.at <= $0.received } ?? false
         }
-        if let time = users[recipient], belongedToCurrentUser(at: time), erasedUpTo.map({ $0 < time }) ?? true
-        {
+        if let time = users[recipient], belongedToCurrentUser(at: time), !isErased(upTo: time) {
             remaining.erase(upTo: time)
         }
         return remaining == self ? nil : remaining
     }
+
+    private func isErased(upTo time: ReportTime) -> Bool { erasedUpTo.map { $0 >= time } ?? false }
 
     /// Whether the facts up to `time` belong to the current user. If the installation moved to this user after
     /// `time`, the facts before the move describe another user.

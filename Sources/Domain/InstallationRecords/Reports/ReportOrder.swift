@@ -17,12 +17,12 @@ package struct ReportOrder: Sendable, Hashable, Comparable {
 
     /// - Parameter offset: the first offset of the report, also if it was forwarded later.
     package init(bodyPosition: Int?, offset: Int64) {
+        let positionEnd = Int64(Report.bodyPositionEnd)
         if let bodyPosition {
-            number = Int64(min(max(bodyPosition, 0), Report.bodyPositionEnd - 1))
+            number = min(max(Int64(bodyPosition), 0), positionEnd - 1)
         } else {
-            number =
-                min(max(offset, 0), Self.numberMax - Int64(Report.bodyPositionEnd))
-                + Int64(Report.bodyPositionEnd)
+            let offsetMax = Self.numberMax - positionEnd
+            number = positionEnd + min(max(offset, 0), offsetMax)
         }
     }
 

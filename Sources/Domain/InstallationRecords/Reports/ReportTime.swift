@@ -33,10 +33,11 @@ internal import JSON
     ///
     /// - Parameter claimed: the phone's time, or nil if the report has none.
     package init(claimed: Int64?, received: Int64, order: ReportOrder) {
+        let claimed = claimed ?? received
         let oldest = received - ReportTime.delayMillisecondsMax
-        event = min(max(claimed ?? received, oldest), received)
+        event = min(max(claimed, oldest), received)
         self.received = received
-        self.claimed = claimed ?? received
+        self.claimed = claimed
         self.order = order
     }
 

@@ -59,7 +59,8 @@ struct HeaderLines {
     /// Returns the value of a line, or nil if the header lacks the line.
     func optionalText(of line: SheetLineName) -> String? { values[line] }
 
-    /// Returns the value of a line that the header must have. The following functions do the same.
+    /// Returns the value of a line that the header must have. The functions below throw, too, if their line is missing,
+    /// except `optionalNumber`.
     func text(of line: SheetLineName) throws(SheetError) -> String {
         guard let value = values[line] else { throw .missing(line) }
         return value

@@ -119,7 +119,8 @@ struct ChangeDecoder {
         } else {
             type = try number(ofType: token[token.attributesType ?? 0..<0], names: &names, in: file)
             guard Self.appendGroup(of: token, to: &value) else { return "the group is not a valid name" }
-            hasLongNames = hasLongNames || token.group?.count ?? 0 > NameCode.textBytesMax
+            let groupBytes = token.group?.count ?? 0
+            hasLongNames = hasLongNames || groupBytes > NameCode.textBytesMax
         }
         let longKey = hasLongNames ? topicKey : Span()
         return TokenValue.append(token, isStart: isStart, type: type, longKey: longKey, to: &value)

@@ -215,9 +215,6 @@ package final class Lane {
 
     /// Writes the last change of each key, the reported changes and the progress in one transaction.
     ///
-    /// A reported change is compared with the row as the records below `changesReportedFrom` left it, because another
-    /// process has acted on those.
-    ///
     /// - Parameter report: Reports the changed rows that matter, and returns them.
     private func write(
         _ changes: borrowing RowBatch, applied progress: AppliedProgress,
@@ -231,10 +228,12 @@ package final class Lane {
             let reportedFrom = firstReportedByte ?? .max
             for index in 0..<changes.count {
                 let isReported = changes.offset(at: index) >= reportedFrom
-                let isLast =
-                    changes.isLastForKey(at: index)
-                    || isReported != (changes.offset(at: index + 1) >= reportedFrom)
-                guard isLast else { continue }
+                let isLastForKey = changes.isLastForKey(at: index)
+                // A reported change is compared with the row as the records below `changesReportedFrom` left it,
+                // because another process has acted on those. So the last of their changes is written, too.
+                let isLastBeforeReported =
+                    !isLastForKey && !isReported && changes.offset(at: index + 1) >= reportedFrom
+                guard isLastForKey || isLastBeforeReported else { continue }
                 try writer.apply(
                     changes.key(at: index), value: changes.value(at: index), reportsChanges: isReported,
                     in: &transaction)

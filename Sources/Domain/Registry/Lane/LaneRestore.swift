@@ -121,6 +121,7 @@ package final class LaneRestore {
         try derivedRows.drain { change, value throws(StoreError) in
             let key = change.extracting(1..<change.count)
             guard let value else { return }
+            // The rows of `updates` come first, group by group.
             if change[0] == DerivedTable.updates.rawValue {
                 let rowGroup = MemberCounts.group(of: key)
                 if !rowGroup.equals(group.span) {
@@ -130,6 +131,7 @@ package final class LaneRestore {
                 memberCount += 1
                 return try output.put(key, value: value, in: tables.updates)
             }
+            // The rows of `tokens` follow. Those of one token are neighbors.
             try output.put(key, value: value, in: tables.tokens)
             let token = TableKey.tokenPrefix(of: key)
             if token.equals(previousToken.span) {

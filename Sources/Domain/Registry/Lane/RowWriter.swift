@@ -1,7 +1,7 @@
 internal import Store
 
 /// A writer that applies the changes of one transaction. It writes each row to its table and updates the
-/// indexes `activities`, `groups` and `tokens`. At the end `resolveConflicts` decides which rows are served among
+/// indexes `activities`, `groups` and `tokens`. At the end `finish` decides which rows are served among
 /// installations that share a token.
 struct RowWriter: ~Copyable {
     private let tables: LaneTables
@@ -17,7 +17,11 @@ struct RowWriter: ~Copyable {
         conflicts = TokenConflicts(tables: tables, topicKeys: topicKeys)
     }
 
-    /// Applies a change (`ChangeDecoder`). A nil value removes the row.
+    /// Applies a change of `ChangeDecoder`.
+    ///
+    /// - Parameters:
+    ///   - change: One byte with the kind of the row, and then the row's key.
+    ///   - value: Nil removes the row.
     mutating func apply(
         _ change: Span<UInt8>, value: Span<UInt8>?, reportsChanges: Bool,
         in transaction: inout WriteTransaction

@@ -6,8 +6,8 @@ internal import Store
 /// the newer installation leaves.
 ///
 /// Rows compete only within one app and environment. Rows of one installation do not compete: it may have a
-/// start token under several types. Rows that moved away compete only with each other, because they serve
-/// sends that the new row treats as done.
+/// start token under several types. Rows that moved away compete only with each other: they serve starts from
+/// before the move, which count as done for the rows at the new recipient (`TokenRow.movedAt`).
 ///
 /// The flags depend only on the rows: after every change of a row its token is checked again. That takes two
 /// walks over the rows of the token.
@@ -46,8 +46,8 @@ struct TokenConflicts {
         for key in keys {
             let row = try conflictingRow(ofTokenKey: key, snapshot: transaction.snapshot)
             let isShadowed = newest[ConflictKey(row.value)].map { $0.holder != row.holder } ?? false
-            let flag = isShadowed ? TokenValue.Flag.shadowed : 0
-            guard row.value[0] & TokenValue.Flag.shadowed != flag else { continue }
+            let wasShadowed = row.value[0] & TokenValue.Flag.shadowed != 0
+            guard wasShadowed != isShadowed else { continue }
             if !isShadowed {
                 restoredRows.append(
                     ChangedRow(kind: row.kind, key: row.entryKey, oldValue: row.value, oldGroup: row.group))

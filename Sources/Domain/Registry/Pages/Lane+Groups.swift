@@ -15,15 +15,13 @@ extension Lane {
         package var group: String
     }
 
-    /// Returns the next groups with activities, even with ones that are not served. Returns nothing behind the last
-    /// group.
+    /// Returns the next groups with activities, even if none of these is served. Returns nothing behind the last group.
     ///
     /// - Parameter cursor: It moves behind the returned groups.
     package func groups(behind cursor: inout GroupCursor, countMax: Int) throws(StoreError) -> [GroupName] {
         let (tables, names) = (tables, names)
         var last = cursor.lastGroup
-        defer { cursor.lastGroup = last }
-        return try file.read { snapshot throws(StoreError) in
+        let groups: [GroupName] = try file.read { snapshot throws(StoreError) in
             var found: [GroupName] = []
             let start = last.firstKeyAfterPrefix ?? []
             var rows = try snapshot.cursor(of: tables.updates, from: start.span)
@@ -46,6 +44,8 @@ extension Lane {
             }
             return found
         }
+        cursor.lastGroup = last
+        return groups
     }
 
     /// Returns the name of the group in a key. Nil for an activity without a group.

@@ -11,9 +11,10 @@ extension PageCursor {
     /// Whether a walk through a table will still come to this key.
     package func willVisit(_ key: [UInt8]) -> Bool {
         guard case .table(let origin, let next, let isWrapped) = position else { return false }
-        let isBehind = !key.lexicographicallyPrecedes(next)
+        let isAhead = !key.lexicographicallyPrecedes(next)
         let isBeforeOrigin = key.lexicographicallyPrecedes(origin)
-        return isWrapped ? isBehind && isBeforeOrigin : isBehind || isBeforeOrigin
+        // A walk that has not wrapped still visits the rest of the table, and then everything before its origin.
+        return isWrapped ? isAhead && isBeforeOrigin : isAhead || isBeforeOrigin
     }
 
     /// Returns the part of the row's key in `updates` behind app and group. Returns nil if the row is not of

@@ -131,8 +131,9 @@ package struct PageCursor: Sendable, Hashable {
         offset += 1
         if first < 0x80 { return first }
         guard offset < bytes.count, bytes[offset] < 0x80 else { return nil }
-        defer { offset += 1 }
-        return first & 0x7F | Int(bytes[offset]) << 7
+        let second = Int(bytes[offset])
+        offset += 1
+        return first & 0x7F | second << 7
     }
 }
 

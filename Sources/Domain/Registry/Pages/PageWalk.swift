@@ -105,14 +105,16 @@ struct PageWalk: ~Copyable {
         snapshot: borrowing ReadSnapshot
     ) throws(StoreError) -> PageCursor? {
         let range = start.range
-        let isBounded = bound.map { bound in range.upper.map { bound.lexicographicallyPrecedes($0) } ?? true }
-        let end = isBounded == true ? bound : range.upper
+        // The bound counts only if it is before the end of the range.
+        let isBounded =
+            if let bound { range.upper.map { bound.lexicographicallyPrecedes($0) } ?? true } else { false }
+        let end = isBounded ? bound : range.upper
         if let next = try walkRange(
             KeyRange(from: range.lower, upTo: end), of: source, filling: &page, snapshot: snapshot)
         {
             return start.moved(to: next)
         }
-        guard isBounded == true, let bound else { return start.wrapped }
+        guard isBounded, let bound else { return start.wrapped }
         return start.moved(to: bound)
     }
 
@@ -131,6 +133,7 @@ struct PageWalk: ~Copyable {
             if isFull(page) { return first }
             // A recipient without rows in this lane costs a lookup too.
             examinationsLeft -= 1
+            // The recipient's rows end at the first key that does not begin with its code, or at the end of the range.
             var end = recipient.firstKeyAfterPrefix
             if let upper = range.upper, end.map({ upper.lexicographicallyPrecedes($0) }) ?? true {
                 end = upper

@@ -18,7 +18,8 @@ enum OrderedNumber {
         offset += 1
         if firstByte < oneByteEnd { return firstByte }
         let byteCount = firstByte - oneByteEnd
-        defer { offset += byteCount }
-        return Int(key.number(at: offset, byteCount: byteCount))
+        let number = key.number(at: offset, byteCount: byteCount)
+        offset += byteCount
+        return Int(number)
     }
 }

@@ -13,12 +13,16 @@ enum RowKind: UInt8 {
 /// Apps and types are an `OrderedNumber` from `NameTable`. Groups, activities and installations are a
 /// `NameCode`, recipients a `RecipientCode`.
 ///
+///     table       key: the part of a walk  → the rest of the key                 value
+///
 ///     starts      app, type                → recipient, installation             the row
 ///     updates     app, group               → recipient, installation, activity   the row
 ///     profiles    app                      → recipient, installation or none     the profile
 ///     activities  app, activity, recipient, installation                         its group
 ///     groups      app, group                                                     the number of its activities
 ///     tokens      app, hash, kind, key of the start or the activity              nothing
+///
+/// `NameTable` and `ReportedChanges` describe the keys of their own tables.
 enum TableKey {
     /// The number of a token hash's bytes in a key. The row's value contains the full hash.
     static let hashBytes = 8

@@ -52,7 +52,7 @@ enum TokenValue {
         case movedTo = 3
         /// The key of the row's record in the topic, if the row's key contains a name as a digest.
         case topicKey = 4
-        /// The name of the group, in an update with `key`.
+        /// The name of the group, in an update with `topicKey`.
         case group = 5
         /// The time of the dismissal by the person. The row has no token.
         case dismissedAt = 6

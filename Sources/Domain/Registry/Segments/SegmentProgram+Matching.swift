@@ -82,7 +82,7 @@ extension SegmentProgram {
         case (ProfileValue.ValueKind.integer, .number):
             return Self.compare(Self.integer(in: profile, at: offset), with: value.double)
         case (ProfileValue.ValueKind.number, .integer):
-            return Self.compare(value.bits, with: Self.double(in: profile, at: offset)).map { -$0 }
+            return -Self.compare(value.bits, with: Self.double(in: profile, at: offset))
         case (ProfileValue.ValueKind.number, .number):
             return Self.compare(Self.double(in: profile, at: offset), with: value.double)
         default: return nil
@@ -97,10 +97,11 @@ extension SegmentProgram {
         Double(bitPattern: UInt64(bitPattern: integer(in: profile, at: offset)))
     }
 
-    private static func compare<N: Comparable>(_ a: N, with b: N) -> Int? { a < b ? -1 : a > b ? 1 : 0 }
+    /// Returns -1, 0 or 1.
+    private static func compare<N: Comparable>(_ a: N, with b: N) -> Int { a < b ? -1 : a > b ? 1 : 0 }
 
     /// Compares exactly, without rounding a large integer.
-    static func compare(_ a: Int64, with b: Double) -> Int? {
+    private static func compare(_ a: Int64, with b: Double) -> Int {
         if b >= 0x1p63 { return -1 }
         if b < -0x1p63 { return 1 }
         let floor = b.rounded(.down)

@@ -24,6 +24,12 @@ package struct DeadLetterJournal {
         let offset: Int64
     }
 
+    /// A begun resend of some jobs of a sheet.
+    private struct BegunResend {
+        let action: BegunAction
+        let lines: LineSet
+    }
+
     // Dead letters, by their offset.
     private var redriven = OffsetSet()
     private var discarded = OffsetSet()
@@ -33,7 +39,7 @@ package struct DeadLetterJournal {
     private var resentLines: [JobPosition: Set<Int>] = [:]
     /// The jobs of redriven dead letters. Empty if they are not kept.
     private var redrivenLines: [JobPosition: Set<Int>] = [:]
-    private var begunResends: [JobPosition: BegunAction] = [:]
+    private var begunResends: [JobPosition: BegunResend] = [:]
     private let keepsJobs: Bool
 
     /// The first offset that was read. Nil before the first record.
@@ -79,7 +85,13 @@ package struct DeadLetterJournal {
     }
 
     /// Returns a resend of a sheet's jobs that has begun and has no end mark.
-    func begunResend(at position: JobPosition) -> BegunAction? { begunResends[position] }
+    func begunResend(at position: JobPosition) -> BegunAction? { begunResends[position]?.action }
+
+    /// Returns a resend of this job that has begun and has no end mark.
+    func begunResend(of line: Int, at position: JobPosition) -> BegunAction? {
+        guard let begun = begunResends[position], begun.lines.contains(line) else { return nil }
+        return begun.action
+    }
 
     /// Whether a job was sent again by redrive or resend, or is being sent.
     func wasSentAgain(_ line: Int, at position: JobPosition) -> Bool {
@@ -122,15 +134,19 @@ package struct DeadLetterJournal {
         case (.resend, .begun):
             for jobs in mark.jobs {
                 if begunResends[jobs.position] == nil {
-                    begunResends[jobs.position] = BegunAction(run: mark.run, at: timestamp, offset: offset)
+                    begunResends[jobs.position] = BegunResend(
+                        action: BegunAction(run: mark.run, at: timestamp, offset: offset), lines: jobs.lines)
                 }
                 Self.add(jobs, to: &resentLines)
             }
         case (.resend, .done): for jobs in mark.jobs { begunResends[jobs.position] = nil }
         case (.resend, .left):
-            for jobs in mark.jobs where begunResends[jobs.position]?.run == mark.run {
-                begunResends[jobs.position] = nil
-                resentLines[jobs.position] = nil
+            for position in mark.jobs.map(\.position) {
+                guard let begun = begunResends[position], begun.action.run == mark.run else { continue }
+                begunResends[position] = nil
+                // Other jobs of the sheet may have been resent by earlier calls.
+                Self.remove(
+                    DeadLetterMark.SheetLines(position: position, lines: begun.lines), from: &resentLines)
             }
         }
     }

@@ -40,8 +40,8 @@ package struct DeadLetterTopic {
         return journal
     }
 
-    /// Passes the matching dead letters to `body` in order, up to the journal's end. `body` can throw
-    /// `StopScan` to stop.
+    /// Passes the matching dead letters to `body` in order, up to the journal's end, each with its state by its own
+    /// marks (`DeadLetterJournal.state`). `body` can throw `StopScan` to stop.
     ///
     /// - Parameters:
     ///   - start: The start of the scan, or nil for the first possible match.

@@ -50,7 +50,8 @@ package struct NewestDeadLetters {
         let position = DeadLetterPosition(of: letter)
         if let after, !after.isNewer(than: position) { return }
         count += 1
-        let isTooOld = lines.count > limit && isSorted && lines.last?.position.isNewer(than: position) == true
+        let isTooOld =
+            lines.count >= limit && isSorted && lines.last?.position.isNewer(than: position) == true
         if isTooOld { return }
         var json = JSONWriter(capacity: 512)
         json.beginObject()
@@ -58,12 +59,13 @@ package struct NewestDeadLetters {
         json.endObject()
         lines.append((position, json.bytes))
         isSorted = false
-        if lines.count >= 2 * limit + 2 { keepNewest() }
+        // Sorting at twice the limit costs little for each dead letter.
+        if lines.count >= 2 * limit { keepNewest() }
     }
 
     private mutating func keepNewest() {
         lines.sort { $0.position.isNewer(than: $1.position) }
-        if lines.count > limit + 1 { lines.removeLast(lines.count - limit - 1) }
+        if lines.count > limit { lines.removeLast(lines.count - limit) }
         isSorted = true
     }
 

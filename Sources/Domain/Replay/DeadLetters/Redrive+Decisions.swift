@@ -117,7 +117,7 @@ extension Redrive {
             if sendable.isEmpty { return .skip }
             lines = sendable
         } else if target.topic == .sends, let key = letter.key,
-            !versions.groups.hasNoNewerSend(key, writtenAt: letter.rejection.writtenAt)
+            versions.groups.hasNewerSend(key, than: letter.rejection.writtenAt)
         {
             return skip(because: .newer)
         }

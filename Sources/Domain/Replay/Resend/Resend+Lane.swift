@@ -94,12 +94,12 @@ extension Resend {
             return false
         }
         guard journal.wasSentAgain(line, at: position) else { return true }
-        if let begun = journal.begunResend(at: position), begun.run != run {
+        if let begun = journal.begunResend(of: line, at: position), begun.run != run {
             guard WallTime.now().milliseconds - begun.at > busyMilliseconds else {
                 tally.skipped[.busy, default: 0] += 1
                 return false
             }
-            // The other call was killed. It has sent all jobs of the sheet or none.
+            // The other call was killed. It has sent all of its jobs of the sheet or none.
             let wasSent = try previousReplays.contains(
                 ResentSheet.name(of: position), in: .jobsLater5s, partition: position.partition,
                 since: begun.at)

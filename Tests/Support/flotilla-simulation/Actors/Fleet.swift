@@ -100,7 +100,7 @@ final class Fleet {
     }
 
     /// Sends what fits the state of a group: a start, some updates, an END, and sometimes another start before the END.
-    func playOn(_ group: String, by choices: inout SeededGenerator) {
+    func sendNext(to group: String, by choices: inout SeededGenerator) {
         if waitingGroups.contains(group) { return }
         guard truths[group]?.isOpen == true else { return send(.start, to: group) }
         let events: [GroupTruth.Event] = [.end, .start, .update, .update, .update, .update, .update, .update]
@@ -262,7 +262,7 @@ final class Fleet {
             return
         }
         let until = world.now.advanced(byMilliseconds: Self.retryMilliseconds)
-        phones[index].activities[number].isTroubledUntil = until
+        phones[index].activities[number].troubledUntil = until
         let (group, time) = (phones[index].activities[number].group, world.now)
         world.schedule(at: until.advanced(byMilliseconds: 1)) { [unowned self] in
             scheduleCheck(of: group, after: time)
@@ -289,12 +289,9 @@ final class Fleet {
 
     private func receiveStart(_ push: ReceivedPush, onPhone index: Int, token: String) throws {
         guard phones[index].startToken == token else { return }
-        guard let state = push.state,
-            let (group, generation) = truths.keys.sorted().lazy.compactMap({ group in
-                self.truths[group]?.sends.contains { $0.number == state } == true
-                    ? (group, self.truths[group]?.generation(ofState: state) ?? 0) : nil
-            }).first
-        else { throw Violation(.token, "a start with a state of no send") }
+        guard let state = push.state, let (group, generation) = groupAndGeneration(ofState: state) else {
+            throw Violation(.token, "a start with a state of no send")
+        }
         let name = "\(group) of generation \(generation)"
         phones[index].startCounts[name, default: 0] += 1
         if phones[index].startCounts[name] != 1 {
@@ -309,6 +306,14 @@ final class Fleet {
         world.schedule(inMilliseconds: 50 + world.random.number(below: 500)) { [unowned self] in
             reportUpdateToken(ofPhone: index, activity: number)
         }
+    }
+
+    /// Returns the group and the generation of a send. The numbers of sends are unique among all groups.
+    private func groupAndGeneration(ofState state: Int) -> (group: String, generation: Int)? {
+        for (group, truth) in truths {
+            if let generation = truth.generation(ofState: state) { return (group, generation) }
+        }
+        return nil
     }
 
     // MARK: The laws
@@ -328,25 +333,30 @@ final class Fleet {
         guard let truth = truths[group] else { return }
         for phone in phones {
             try checkStart(of: phone, in: group, truth: truth, until: time)
-            for activity in phone.activities
-            where activity.group == group && !activity.isDismissed && activity.isTroubledUntil < world.now {
-                guard let reportedAt = activity.reportedAt, reportedAt <= time,
-                    let newest = truth.newest(inGeneration: activity.generation, until: time)
-                else { continue }
-                let name = "\(activity.id) in \(group) on \(phone.installation)"
-                if newest.event == .end, !activity.hasEnded, !hasJoinedNextGeneration(activity, after: newest)
-                {
-                    throw Violation(
-                        .noLostEnd,
-                        "\(name) shows \(activity.state) and did not get its END \(newest.number)")
-                }
-                if newest.event != .end, !activity.hasEnded, activity.state < newest.number {
-                    throw Violation(.newestState, "\(name) shows \(activity.state) and not \(newest.number)")
-                }
-                if activity.hasEnded, truth.isOpen, truth.newest?.generation == activity.generation {
-                    throw Violation(.newestState, "\(name) has ended, but its group has not")
-                }
+            for activity in phone.activities where activity.group == group {
+                try check(activity, on: phone, truth: truth, until: time)
             }
+        }
+    }
+
+    /// An activity shows the newest state of its generation, and it ends with its generation.
+    private func check(
+        _ activity: SimulatedPhone.Activity, on phone: SimulatedPhone, truth: GroupTruth, until time: Instant
+    ) throws {
+        if activity.isDismissed || activity.troubledUntil >= world.now { return }
+        guard let reportedAt = activity.reportedAt, reportedAt <= time,
+            let newest = truth.newest(inGeneration: activity.generation, until: time)
+        else { return }
+        let name = "\(activity.id) in \(activity.group) on \(phone.installation)"
+        if newest.event == .end, !activity.hasEnded, !hasJoinedNextGeneration(activity, after: newest) {
+            throw Violation(
+                .noLostEnd, "\(name) shows \(activity.state) and did not get its END \(newest.number)")
+        }
+        if newest.event != .end, !activity.hasEnded, activity.state < newest.number {
+            throw Violation(.newestState, "\(name) shows \(activity.state) and not \(newest.number)")
+        }
+        if activity.hasEnded, truth.isOpen, truth.newest?.generation == activity.generation {
+            throw Violation(.newestState, "\(name) has ended, but its group has not")
         }
     }
 
@@ -359,17 +369,19 @@ final class Fleet {
         return knownAt > end.acceptedAt
     }
 
-    /// A phone whose start token was known before a start shows the activity. An END that was accepted before the start
-    /// was due takes the start back. So does a person who has dismissed an activity of the group since the start.
+    /// A phone whose start token was known before a start shows the activity, unless the generation has ended or the
+    /// person has dismissed an activity of the group since the start.
     private func checkStart(
         of phone: SimulatedPhone, in group: String, truth: GroupTruth, until time: Instant
     ) throws {
         guard let newest = truth.sends.last(where: { $0.acceptedAt <= time }),
             let generation = truth.generation(ofState: newest.number),
-            let start = truth.start(ofGeneration: generation), !truth.hasEnded(generation: generation),
-            !phone.hasDismissed(group, since: start.acceptedAt), !mayBeUnknown(start, on: phone),
-            let knownAt = phone.startTokenAt, world.due(after: knownAt) <= start.acceptedAt
+            let start = truth.start(ofGeneration: generation)
         else { return }
+        let isOver =
+            truth.hasEnded(generation: generation) || phone.hasDismissed(group, since: start.acceptedAt)
+        let wasTokenKnown = phone.startTokenAt.map { world.due(after: $0) <= start.acceptedAt } ?? false
+        if isOver || !wasTokenKnown || mayBeUnknown(start, on: phone) { return }
         if phone.startCounts["\(group) of generation \(generation)"] == nil {
             throw Violation(
                 .start, "\(phone.installation) did not get the start \(generation) of \(group)")

@@ -20,8 +20,8 @@ struct SimulatedPhone {
         var isDismissed = false
         /// The time from which APNs refuses the token, in milliseconds since 1970.
         var closedAt: Int64 = 0
-        /// APNs has refused pushes to its tokens, or has not answered them. Until this time they may be tried again.
-        var isTroubledUntil = Instant(nanoseconds: 0)
+        /// The time until which pushes may be tried again that APNs has refused for a while or has not answered.
+        var troubledUntil = Instant(nanoseconds: 0)
     }
 
     let installation: String

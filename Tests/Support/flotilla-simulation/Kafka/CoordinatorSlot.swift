@@ -17,8 +17,8 @@ final class CoordinatorSlot {
     /// A number that grows when the coordinators lose their memory. Answers of an older one never arrive.
     private(set) var memoryNumber = 0
     private var mustRestore = false
-    /// Whether the newest end of a transaction in this share's groups is stored.
-    private var hasEndedTransaction = false
+    /// Whether the newest end of a transaction in this share's groups is stored, as the coordinator's action tells.
+    private var isTransactionEndStored = false
 
     init(number: Int, at now: ClockReading, in cluster: VirtualCluster) {
         self.number = number
@@ -101,15 +101,9 @@ final class CoordinatorSlot {
         if transactions.nextDeadline <= now.steady { perform(transactions.tick(at: now)) }
     }
 
-    /// Returns the error if a transactional request must be refused, else nil.
+    /// Returns the error if a transactional commit of offsets must be refused, else nil.
     func refusal(of producer: RequestingProducer, group: String) -> ErrorCode? {
         isAvailable ? transactions.refusal(of: producer, group: group) : .notCoordinator
-    }
-
-    func refusal(of producer: RequestingProducer, partition: Partition) -> ErrorCode? {
-        guard isAvailable else { return nil }
-        return transactions.refusal(
-            of: producer, partition: PartitionID(topic: partition.topic, partition: partition.number))
     }
 
     // MARK: Actions
@@ -124,7 +118,7 @@ final class CoordinatorSlot {
             case .persist(let id, let records):
                 for record in records { Self.store(record, in: &groupRecords) }
                 perform(groups.appendSucceeded(id, at: now))
-            case .transactionEnded(_, let durable): hasEndedTransaction = durable
+            case .transactionEnded(_, let isDurable): isTransactionEndStored = isDurable
             }
         }
     }
@@ -154,12 +148,12 @@ final class CoordinatorSlot {
     {
         guard isAvailable else { return false }
         restoreIfNeeded()
-        hasEndedTransaction = false
+        isTransactionEndStored = false
         perform(
             groups.endTransaction(
                 markers: id, producerID: decision.producerID, commits: decision.commits, groups: ids, at: now)
         )
-        return hasEndedTransaction
+        return isTransactionEndStored
     }
 
     // MARK: Markers

@@ -38,7 +38,7 @@ final class GroupMembership {
     private var topics: [String] = []
     private var lastHeartbeat: Instant
     private var lastAnswer: Instant
-    /// The number of the newest request. Answers to older ones count no more.
+    /// The number of the newest request. Answers to older requests are ignored.
     private var requestNumber = 0
     private var memoryNumber = 0
 
@@ -155,13 +155,8 @@ final class GroupMembership {
             state = .stable
             lastHeartbeat = client.cluster.now
             isAssignmentLost = false
-            assigned = String(decoding: response.assignment, as: UTF8.self).split(separator: "\n").compactMap
-            { line in
-                guard let slash = line.lastIndex(of: "/"),
-                    let number = Int32(line[line.index(after: slash)...])
-                else { return nil }
-                return Partition(topic: String(line[..<slash]), number: number)
-            }
+            let lines = String(decoding: response.assignment, as: UTF8.self).split(separator: "\n")
+            assigned = lines.compactMap { Self.partition(from: $0) }
             changes.append(.assigned(assigned))
             client.process.wake()
         case .unknownMemberID:
@@ -172,7 +167,16 @@ final class GroupMembership {
         }
     }
 
-    /// The assignor `range`: each topic by itself, with the static members in the order of their names.
+    /// Reads a line of an assignment, such as `flotilla.jobs/3`.
+    private static func partition(from line: Substring) -> Partition? {
+        guard let slash = line.lastIndex(of: "/"), let number = Int32(line[line.index(after: slash)...])
+        else {
+            return nil
+        }
+        return Partition(topic: String(line[..<slash]), number: number)
+    }
+
+    /// Assigns as the assignor `range` does: each topic by itself, with the static members in the order of their names.
     private func assignments() -> [SyncGroupRequest.Assignment] {
         let subscriptions = members.map { member in
             (member, String(decoding: member.metadata, as: UTF8.self).split(separator: "\n").map(String.init))
@@ -234,6 +238,7 @@ final class GroupMembership {
         client.process.wake()
     }
 
+    /// Notes that the group may have given the partitions to another member.
     private func lose() {
         isAssignmentLost = true
         release()
@@ -247,8 +252,8 @@ final class GroupMembership {
         client.process.wake()
     }
 
-    /// The loop has released its partitions.
-    func released() {
+    /// Notes that the loop has released its partitions.
+    func noteRelease() {
         assigned = []
         guard state == .releasing else { return }
         state = .due(client.cluster.now)

@@ -71,6 +71,7 @@ func metadata(
         onlyTopic.map { [String(cString: rd_kafka_topic_name($0))] }
         ?? (allTopics != 0 ? client.cluster.topics.keys.sorted() : [])
     let logs = names.map { client.cluster.topics[$0] ?? [] }
+    // In the library, -1 is a partition without a leader.
     let leaders = logs.joined().map { log in
         Int32(client.cluster.leader(of: Partition(topic: log.topic, number: log.partition)) ?? -1)
     }
@@ -102,7 +103,8 @@ private final class ReaderQueue {
     init(client: SimulatedClient) { self.client = client }
 }
 
-/// Lets the descriptor be readable whenever the process may have something to read. Which queue has it is not looked at.
+/// Lets the descriptor become readable whenever the process may have something to read, in this queue or in another
+/// one.
 @_cdecl("rd_kafka_queue_io_event_enable")
 func enableSignal(
     _ queue: OpaquePointer?, _ descriptor: Int32, _ payload: UnsafeRawPointer?, _ count: Int
@@ -115,7 +117,8 @@ func makeQueue(_ client: OpaquePointer?) -> OpaquePointer? {
     OpaquePointer(Unmanaged.passRetained(ReaderQueue(client: .from(client))).toOpaque())
 }
 
-/// The queues are few and small, and nobody can tell a client from the queue of a reader here, so they stay.
+/// Frees nothing: the pointer may be a client or the queue of a reader, and nothing here shows which. Queues are few
+/// and small.
 @_cdecl("rd_kafka_queue_destroy")
 func destroyQueue(_ queue: OpaquePointer?) {}
 
@@ -188,7 +191,7 @@ func stopConsuming(_ topic: OpaquePointer?, _ partition: Int32) -> Int32 {
 func assign(_ client: OpaquePointer?, _ list: TopicPartitionList?) -> rd_kafka_resp_err_t {
     let client = SimulatedClient.from(client)
     client.assign(partitions(in: list))
-    if list == nil { client.membership?.released() }
+    if list == nil { client.membership?.noteRelease() }
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }
 
@@ -344,7 +347,7 @@ private func offsetsWithMetadata(in list: TopicPartitionList?) -> [(Partition, I
     }
 }
 
-/// The product commits with this function only without waiting.
+/// The product uses this function only for commits without waiting.
 @_cdecl("rd_kafka_commit")
 func commit(_ client: OpaquePointer?, _ list: TopicPartitionList?, _ isAsynchronous: Int32)
     -> rd_kafka_resp_err_t

@@ -94,12 +94,16 @@ extension SimulatedClient {
                 return false
             }
             report.pointee.payload = nil
-            simulated_message_set_delivery(
-                report, queued.tag,
-                code == RD_KAFKA_RESP_ERR_NO_ERROR
-                    ? RD_KAFKA_MSG_STATUS_PERSISTED
-                    : queued.answeredAt == nil
-                        ? RD_KAFKA_MSG_STATUS_NOT_PERSISTED : RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED, 1)
+            let status =
+                if code == RD_KAFKA_RESP_ERR_NO_ERROR {
+                    RD_KAFKA_MSG_STATUS_PERSISTED
+                } else if queued.answeredAt == nil {
+                    RD_KAFKA_MSG_STATUS_NOT_PERSISTED
+                } else {
+                    RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED
+                }
+            let broker: Int32 = 1
+            simulated_message_set_delivery(report, queued.tag, status, broker)
             _ = properties.onAcknowledgement?(pointer, report, properties.acknowledgementOpaque)
             reports.append(report)
             return true
@@ -107,6 +111,7 @@ extension SimulatedClient {
         if properties.transactionalID == nil {
             deliveries += reports
         } else {
+            // A transactional producer takes the outcomes in the callback above, so no report waits in its queue.
             for report in reports { rd_kafka_message_destroy(report) }
         }
     }
@@ -249,18 +254,11 @@ extension SimulatedClient {
         while !isDead {
             passRoundTrip()
             if groupSlot.isAvailable {
-                var error = slot.refusal(of: producer, group: group.group)
-                if error == nil {
-                    groupSlot.handle(.transactionalCommit(request), from: "rdkafka") {
-                        guard case .transactionalCommit(let errors) = $0 else { return }
-                        error =
-                            errors.topics.flatMap(\.partitions).map(\.error).first { $0 != .none }
-                            ?? ErrorCode.none
-                    }
-                    cluster.deliverAnswers()
-                }
-                switch error {
-                case .some(.none): return nil
+                // Nil if there is no answer yet.
+                let answer =
+                    slot.refusal(of: producer, group: group.group) ?? answerToCommit(request, from: groupSlot)
+                switch answer {
+                case ErrorCode.none?: return nil
                 case nil, .notCoordinator, .coordinatorLoadInProgress, .coordinatorNotAvailable,
                     .concurrentTransactions:
                     break
@@ -274,6 +272,20 @@ extension SimulatedClient {
             cluster.serve()
         }
         return timedOut()
+    }
+
+    /// Asks the group's coordinator once. Returns the first error, `ErrorCode.none` for a success, or nil if no answer
+    /// came.
+    private func answerToCommit(
+        _ request: TxnOffsetCommitRequest, from groupSlot: CoordinatorSlot
+    ) -> ErrorCode? {
+        var answer: ErrorCode?
+        groupSlot.handle(.transactionalCommit(request), from: "rdkafka") {
+            guard case .transactionalCommit(let errors) = $0 else { return }
+            answer = errors.topics.flatMap(\.partitions).map(\.error).first { $0 != .none } ?? ErrorCode.none
+        }
+        cluster.deliverAnswers()
+        return answer
     }
 
     func endTransaction(commits: Bool, withinMilliseconds limit: Int) -> OpaquePointer? {

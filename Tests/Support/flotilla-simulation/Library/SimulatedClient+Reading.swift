@@ -40,7 +40,14 @@ extension SimulatedClient {
         guard var state = reading[partition], !state.isPaused, !state.isStopped,
             cluster.leader(of: partition) != nil, let log = cluster.log(of: partition)
         else { return nil }
-        defer { reading[partition] = state }
+        let message = nextMessage(of: partition, in: log, moving: &state)
+        reading[partition] = state
+        return message
+    }
+
+    private func nextMessage(
+        of partition: Partition, in log: VirtualLog, moving state: inout ReadState
+    ) -> UnsafeMutablePointer<rd_kafka_message_t>? {
         guard (log.startOffset...log.endOffset).contains(state.offset) else {
             state.isStopped = true
             return message(

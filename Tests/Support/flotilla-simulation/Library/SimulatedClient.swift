@@ -59,7 +59,7 @@ final class SimulatedClient {
 
     // A consumer.
     var membership: GroupMembership?
-    /// The partitions that are read, by the address of the queue of their reader. Zero is the consumer itself.
+    /// The partitions that are read, with the position in each.
     var reading: [Partition: ReadState] = [:]
     /// The partitions of each queue in their order, until another one is read.
     var readingOrder: [UInt?: [Partition]] = [:]
@@ -77,6 +77,7 @@ final class SimulatedClient {
         self.properties = properties
         self.process = process
         cluster = process.world.cluster
+        // The product gives this group to consumers without a group, because the library requires one.
         if properties.isConsumer, let group = properties.group, properties.onRebalance != nil,
             group != "flotilla-manual"
         {

@@ -51,7 +51,7 @@ final class DescriptorThreads {
             guard !state.has_ended, owners[state.process] != nil else { continue }
             var time = Instant(nanoseconds: state.wakes_at)
             if state.is_ready {
-                if let planned = plannedRuns[number], planned.time <= latest { continue }
+                if let planned = plannedRuns[number], planned.time <= latestArrival { continue }
                 let milliseconds = 1 + world.random.number(below: Self.latencyMillisecondsMax)
                 time = world.now.advanced(byMilliseconds: milliseconds)
             }
@@ -61,7 +61,8 @@ final class DescriptorThreads {
         }
     }
 
-    private var latest: Instant { world.now.advanced(byMilliseconds: Self.latencyMillisecondsMax) }
+    /// The latest time at which bytes that are sent now reach a thread.
+    private var latestArrival: Instant { world.now.advanced(byMilliseconds: Self.latencyMillisecondsMax) }
 
     private func plan(_ thread: Int32, of process: Int32, at time: Instant) {
         runCount += 1

@@ -52,7 +52,8 @@ final class SimulatedProcess: ThreadOwner {
     /// The wall clock of the machine less the true time, in nanoseconds.
     var clockError: Int64 = 0
     private let startedAt: Instant
-    /// Whether the process has watched stamps and its own clock for longer than the usual time.
+    /// Whether the process has watched the stamps and its own clock for long enough that a step of its clock delays
+    /// nothing.
     var hasWatchedClocks: Bool {
         world.now.milliseconds(since: startedAt) > 2 * ClusterClock.settleMilliseconds
     }
@@ -62,6 +63,7 @@ final class SimulatedProcess: ThreadOwner {
     private(set) var transactionCount = 0
     /// The number of the process if its threads wait for descriptors, else 0.
     private let number: Int32
+    private var waitsForDescriptors: Bool { number != 0 }
     /// The descriptors that the library signals, by the address of their queue.
     private var signals: [UInt: Int32] = [:]
     private var nextSignal = Instant.distantFuture
@@ -87,7 +89,7 @@ final class SimulatedProcess: ThreadOwner {
     /// Starts the stage, in the data directory of its predecessor if there was one.
     func start(_ app: App, pushingTo apns: VirtualAPNs) throws {
         world.tell("\(name) starts")
-        if number != 0 { world.threads.setOwner(self, ofProcess: number) }
+        if waitsForDescriptors { world.threads.setOwner(self, ofProcess: number) }
         try enter(at: world.now) {
             let path = "\(world.directory)/\(name)"
             // The identity of a new data directory.
@@ -128,7 +130,7 @@ final class SimulatedProcess: ThreadOwner {
         if stage == .sender { world.uncertainStarts.append(world.now) }
         world.processes.removeAll { $0 === self }
         let isInCall = SimulatedProcess.current === self
-        if number != 0 {
+        if waitsForDescriptors {
             world.threads.setOwner(nil, ofProcess: number)
             simulated_process_kill(number)
             if let sender { Self.killedSenders.append(sender) }
@@ -139,7 +141,7 @@ final class SimulatedProcess: ThreadOwner {
         onDeath()
         // The code of a thread that waits for descriptors does not continue. The code of an iteration continues to its
         // end, without any effect, because it owns files that the next process opens.
-        if isInCall, number != 0 { simulated_thread_abandon() }
+        if isInCall, waitsForDescriptors { simulated_thread_abandon() }
     }
 
     private func dropThreads() { enter(at: world.now) { threads = [] } }
@@ -223,7 +225,7 @@ final class SimulatedProcess: ThreadOwner {
 
     /// Brings the next iterations forward, and signals the descriptors of the queues.
     func wake(at time: Instant) {
-        if number != 0 { return signal(at: time) }
+        if waitsForDescriptors { return signal(at: time) }
         for index in threads.indices where threads[index].isWakeable && threads[index].next > time {
             let earliest = max(time, threads[index].time)
             if earliest < threads[index].next { scheduleIteration(of: index, at: earliest) }

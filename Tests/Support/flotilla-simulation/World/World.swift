@@ -35,6 +35,12 @@ final class World {
     /// The steady clock at the beginning, so that no time is zero.
     private static let steadyStart = Instant(nanoseconds: 1_000_000_000_000)
     private static let lineCountMax = 400
+    /// The time in which something must be done if nothing is wrong.
+    private static let calmMilliseconds = 1000
+    /// The time that the fleet has to recover after a fault.
+    private static let recoveryMilliseconds = 15_000
+    /// The time for which a past fault is kept.
+    private static let faultRetentionMilliseconds = 120_000
 
     private struct Event: Comparable {
         let time: Instant
@@ -162,20 +168,20 @@ final class World {
 
     /// Notes that something is wrong from now on, for a time.
     func noteFault(forMilliseconds milliseconds: Int) {
-        faults.removeAll { now.milliseconds(since: $0.upperBound) > 120_000 }
+        faults.removeAll { now.milliseconds(since: $0.upperBound) > Self.faultRetentionMilliseconds }
         faults.append(now...now.advanced(byMilliseconds: milliseconds))
     }
 
-    /// Returns the time until which something that begins at `time` must be done: one second in calm, and fifteen after
-    /// the last fault that touches it.
+    /// Returns the time until which something that begins at `time` must be done: soon if nothing is wrong, and
+    /// otherwise some time after the last of the faults that begin before it must be done.
     func due(after time: Instant) -> Instant {
-        var due = time.advanced(byMilliseconds: 1000)
+        var due = time.advanced(byMilliseconds: Self.calmMilliseconds)
         var isChanged = true
         while isChanged {
             isChanged = false
             for fault in faults where fault.lowerBound <= due {
-                let recovered = fault.upperBound.advanced(byMilliseconds: 15_000)
-                if recovered > time, recovered > due { (due, isChanged) = (recovered, true) }
+                let recovered = fault.upperBound.advanced(byMilliseconds: Self.recoveryMilliseconds)
+                if recovered > due { (due, isChanged) = (recovered, true) }
             }
         }
         return due

@@ -35,7 +35,8 @@ struct ScopeScanTests {
 
     @Test func `the row of a newest start has no safety END, and expires like the start`() throws {
         let row = LedgerRow(version: 7, startedAt: 1000, type: #"Of "at":5, and \ more"#)
-        let newest = try #require(NewestStart.row(forKey: start.bytes.span, value: row.encoded().span))
+        let found = NewestStart.row(forKey: start.bytes.span, value: row.encoded().span)
+        let newest = try #require(found)
         #expect(action(for: newest.key, row: newest.value, at: 1000 + 9 * Self.hour) == nil)
         #expect(action(for: newest.key, row: newest.value, at: 1001 + 49 * Self.hour) == .removeExpired)
     }

@@ -72,8 +72,14 @@ func `another protocol, and a length that is invalid or too large, are malformed
     #expect(parse(text, inPiecesOf: size) == .malformed)
 }
 
-@Test func `bytes behind the answer are malformed`() {
-    #expect(parse("HTTP/1.1 202 A\r\nContent-Length: 1\r\n\r\nab", inPiecesOf: 1_000) == .malformed)
+@Test(arguments: [
+    ("HTTP/1.1 202 A\r\nContent-Length: 1\r\n\r\nab", HTTPClientResponse(status: 202, body: Array("a".utf8))),
+    ("HTTP/1.1 204 A\r\nContent-Length: 2\r\n\r\nok", HTTPClientResponse(status: 204, body: [])),
+])
+func `an answer counts if bytes follow it, and its connection is not used again`(
+    text: String, answer: HTTPClientResponse
+) {
+    #expect(parse(text, inPiecesOf: 1_000) == .complete(answer, keepsAlive: false))
 }
 
 @Test func `the seconds of Retry-After are part of the answer`() {

@@ -14,7 +14,15 @@ package struct TimerPosition: Sendable, Hashable, Comparable {
         self.id = id
     }
 
-    package static func < (a: TimerPosition, b: TimerPosition) -> Bool { (a.dueAt, a.id) < (b.dueAt, b.id) }
+    package static func < (a: TimerPosition, b: TimerPosition) -> Bool {
+        if a.dueAt != b.dueAt { return a.dueAt < b.dueAt }
+        return a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
+    }
+
+    /// Two spellings of one id in Unicode are two ids.
+    package static func == (a: TimerPosition, b: TimerPosition) -> Bool {
+        a.dueAt == b.dueAt && a.id.utf8.elementsEqual(b.id.utf8)
+    }
 
     /// The form in a URL: `1795809600000:reminder`.
     package var cursor: String { "\(dueAt):\(id)" }

@@ -59,11 +59,12 @@ package struct HTTPResponseParser {
         guard let contentLength, contentLength <= bodyBytesMax else {
             return .complete(response(status: status, body: nil), keepsAlive: false)
         }
-        // Bytes after the body belong to no answer.
-        guard unsafe remaining.count <= contentLength - body.count else { return .malformed }
-        unsafe body.append(contentsOf: remaining)
-        return body.count == contentLength
-            ? .complete(response(status: status, body: body), keepsAlive: keepsAlive) : .needsMore
+        let missing = contentLength - body.count
+        unsafe body.append(contentsOf: remaining.prefix(missing))
+        if body.count < contentLength { return .needsMore }
+        // Bytes after the body belong to no answer, and might be read as the next one.
+        let endsWithBody = unsafe remaining.count == missing
+        return .complete(response(status: status, body: body), keepsAlive: keepsAlive && endsWithBody)
     }
 
     private func response(status: Int, body: [UInt8]?) -> HTTPClientResponse {

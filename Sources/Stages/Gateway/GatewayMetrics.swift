@@ -30,7 +30,7 @@ struct GatewayMetrics: Sendable {
             })
         batchSeconds = metrics.histogram(
             "flotilla_gateway_batch_seconds",
-            help: "Seconds from a complete request to Kafka's acknowledgement.")
+            help: "Seconds from a complete request to its answer.")
         oldestReports = metrics.oldestGauge(kind: "report")
         oldestRequests = metrics.oldestGauge(kind: "request")
         var requestCounters: [RequestKind: [RequestOutcome: Counter]] = [:]

@@ -71,7 +71,8 @@ extension GroupRequest {
         case .fetch(let body):
             .fetch(OffsetFetchResponse(groups: body.groups.map { .init(groupID: $0.groupID, error: error) }))
         case .list: .list(ListGroupsResponse(error: error, groups: []))
-        case .deleteOffsets, .describe, .delete: preconditionFailure("requests without a call are not refused")
+        case .deleteOffsets, .describe, .delete:
+            preconditionFailure("requests without a call are not refused")
         }
     }
 }

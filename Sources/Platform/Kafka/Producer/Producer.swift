@@ -12,7 +12,7 @@ package final class Producer: Sendable {
     /// more.
     package static let deliveriesPerCall = 10_000
 
-    private static let flushStepMilliseconds: Int32 = 10
+    private static let flushStepMilliseconds = 10
 
     let client: KafkaClient
 
@@ -131,8 +131,8 @@ package final class Producer: Sendable {
             let remainingMilliseconds = deadline.millisecondsLeft
             if outstandingRecords == 0 || remainingMilliseconds <= 0 { return outstandingRecords }
             // Short steps, because the library waits until the deliveries are collected.
-            _ = unsafe rd_kafka_flush(
-                client.pointer, min(Int32(remainingMilliseconds), Self.flushStepMilliseconds))
+            let stepMilliseconds = min(remainingMilliseconds, Self.flushStepMilliseconds)
+            _ = unsafe rd_kafka_flush(client.pointer, Int32(stepMilliseconds))
         }
     }
 }

@@ -242,7 +242,13 @@ package final class TransactionRunner {
             }
             // This producer takes the place of the one with the higher id.
             dropProducer()
-            topics = try makeTopics(of: producer)
+            do {
+                topics = try makeTopics(of: producer)
+            } catch {
+                // Otherwise it would end on this thread, which may take seconds.
+                producer.endInBackground()
+                throw error
+            }
             self.producer = producer
             isInitialized = true
         }

@@ -108,7 +108,7 @@ extension OpenAPI {
             },
             "updateTokenTtl":{
               "type":"string",
-              "pattern":"^([1-9]|[1-9][0-9]|1[0-5][0-9]|16[0-8])h$",
+              "pattern":"^[1-9][0-9]{0,9}(ms|s|m|h|d)$",
               "description":"The time after which an update token expires if no phone refreshes it, from 1m to 7d. The default is 24h."
             },
             "requiredAttributes":{

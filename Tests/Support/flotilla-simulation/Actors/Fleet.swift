@@ -63,7 +63,7 @@ final class Fleet {
         let log = logs[Murmur2.partition(forKey: key.span, partitionCount: logs.count)]
         var record = LogRecord()
         (record.key, record.value) = (key, value)
-        guard world.cluster.append(record, to: log) else {
+        guard world.cluster.append(record, to: log) != nil else {
             return world.schedule(inMilliseconds: 500) { [unowned self] in
                 store(value, key: key, in: topic, then: accepted)
             }

@@ -132,17 +132,16 @@ final class VirtualCluster {
 
     /// Appends a record, with the stamp of the leader if the topic has such stamps. Returns false while no node leads
     /// the partition.
-    func append(_ record: LogRecord, to log: VirtualLog, epoch: Int16 = 0) -> Bool {
-        guard let leader = leader(of: Partition(topic: log.topic, number: log.partition)) else {
-            return false
-        }
+    func append(_ record: LogRecord, to log: VirtualLog, epoch: Int16 = 0) -> Int64? {
+        guard let leader = leader(of: Partition(topic: log.topic, number: log.partition)) else { return nil }
         var record = record
         if log.isStampedByCluster || record.timestamp == 0 {
             record.timestamp = wallTime(ofNode: leader).milliseconds
         }
+        let offset = log.endOffset
         log.append(record, epoch: epoch)
         onAppend(log)
-        return true
+        return offset
     }
 
     // MARK: Upkeep

@@ -321,6 +321,10 @@ func committed(
         list?.pointee.elems[index].offset =
             partition.offset >= 0 ? partition.offset : Int64(RD_KAFKA_OFFSET_INVALID)
         list?.pointee.elems[index].err = rd_kafka_resp_err_t(Int32(partition.error.rawValue))
+        if partition.metadata.isEmpty { continue }
+        // The library frees the copy together with the list.
+        list?.pointee.elems[index].metadata = UnsafeMutableRawPointer(strdup(partition.metadata))
+        list?.pointee.elems[index].metadata_size = partition.metadata.utf8.count
     }
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }

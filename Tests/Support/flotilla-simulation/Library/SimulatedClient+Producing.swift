@@ -10,8 +10,13 @@ struct QueuedRecord {
     let record: LogRecord
     let tag: UnsafeMutableRawPointer?
     let queuedAt: Instant
-    /// The time at which the answer of the leader comes. Nil while the record is not stored.
-    var answeredAt: Instant?
+    /// The leader's answer. Nil while the record is not stored.
+    var answer: StoredAnswer?
+
+    struct StoredAnswer {
+        let offset: Int64
+        let comesAt: Instant
+    }
 }
 
 /// The identity and the transaction of a transactional producer.
@@ -48,37 +53,35 @@ extension SimulatedClient {
         let now = MachineClock.now
         // A partition whose leader is away keeps the order of its records.
         var waiting: Set<Partition> = []
-        for index in outbox.indices where outbox[index].answeredAt == nil {
+        for index in outbox.indices where outbox[index].answer == nil {
             let partition = outbox[index].partition
             if waiting.contains(partition) { continue }
-            if store(outbox[index]) {
+            if let offset = store(outbox[index]) {
                 let milliseconds = 1 + cluster.random.number(below: 3)
-                let answeredAt = now.advanced(byMilliseconds: milliseconds)
-                outbox[index].answeredAt = answeredAt
-                if properties.transactionalID == nil { process.wake(at: answeredAt) }
+                let comesAt = now.advanced(byMilliseconds: milliseconds)
+                outbox[index].answer = .init(offset: offset, comesAt: comesAt)
+                if properties.transactionalID == nil { process.wake(at: comesAt) }
             } else {
                 waiting.insert(partition)
             }
         }
         finishRecords { queued in
-            if let answeredAt = queued.answeredAt {
-                return answeredAt <= now ? RD_KAFKA_RESP_ERR_NO_ERROR : nil
-            }
+            if let answer = queued.answer { return answer.comesAt <= now ? RD_KAFKA_RESP_ERR_NO_ERROR : nil }
             let age = now.milliseconds(since: queued.queuedAt)
             return age >= properties.messageMilliseconds ? RD_KAFKA_RESP_ERR__MSG_TIMED_OUT : nil
         }
     }
 
-    /// Appends a record to its partition. Returns false if it has to be sent again.
-    private func store(_ queued: QueuedRecord) -> Bool {
-        guard let log = cluster.log(of: queued.partition) else { return false }
+    /// Appends a record to its partition. Returns its offset, or nil if it has to be sent again.
+    private func store(_ queued: QueuedRecord) -> Int64? {
+        guard let log = cluster.log(of: queued.partition) else { return nil }
         var record = queued.record
         if properties.transactionalID != nil {
-            guard transaction.failure == nil, add(queued.partition) else { return false }
+            guard transaction.failure == nil, add(queued.partition) else { return nil }
             // A leader knows the newest epoch from the markers.
             if let epoch = log.epochs[transaction.id], epoch > transaction.epoch {
                 transaction.failure = RD_KAFKA_RESP_ERR__FENCED
-                return false
+                return nil
             }
             record.producerID = transaction.id
         }
@@ -89,15 +92,14 @@ extension SimulatedClient {
     func finishRecords(_ outcome: (QueuedRecord) -> rd_kafka_resp_err_t?) {
         var reports: [UnsafeMutablePointer<rd_kafka_message_t>] = []
         outbox.removeAll { queued in
-            guard let code = outcome(queued), let report = message(code, of: queued.partition, text: "")
-            else {
-                return false
-            }
+            guard let code = outcome(queued) else { return false }
+            let offset = queued.answer?.offset ?? Int64(RD_KAFKA_OFFSET_INVALID)
+            guard let report = message(code, of: queued.partition, at: offset, text: "") else { return false }
             report.pointee.payload = nil
             let status =
                 if code == RD_KAFKA_RESP_ERR_NO_ERROR {
                     RD_KAFKA_MSG_STATUS_PERSISTED
-                } else if queued.answeredAt == nil {
+                } else if queued.answer == nil {
                     RD_KAFKA_MSG_STATUS_NOT_PERSISTED
                 } else {
                     RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED

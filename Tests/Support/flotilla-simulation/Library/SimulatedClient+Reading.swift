@@ -56,6 +56,7 @@ extension SimulatedClient {
         }
         if let record = log.nextCommitted(from: &state.offset) {
             state.offset = record.offset + 1
+            process.note(stamp: record.timestamp)
             return message(record, of: partition, isStampedByCluster: log.isStampedByCluster)
         }
         if state.reportedEnd == state.offset { return nil }

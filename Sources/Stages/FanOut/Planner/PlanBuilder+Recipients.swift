@@ -47,7 +47,10 @@ extension PlanBuilder {
         }
         row.lastSendAt = stamp
         table.set(row, of: key)
-        guard let first = found.first else { return report(.ended, for: send, ended: ended) }
+        // `ifVersion` of the next send to these users is compared with the version of each of them.
+        guard let reportedVersion = found.map(\.scoped.version).max() else {
+            return report(.ended, for: send, ended: ended)
+        }
         // The order within a lane is the order of the request.
         let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
         for (lane, list) in lanes {
@@ -56,13 +59,9 @@ extension PlanBuilder {
                 send, to: targets, as: row, version: row.version, timestamp: row.timestamp)
             add(.expansion(expansion), for: .only(LaneSet([lane])))
         }
-        // `ifVersion` of the next send is compared with the version of each user. A start to several users carries the
-        // group's state. Another send to them carries its own, with a version that is newer than the group's.
-        let versionForSeveral = send.content.event == .start ? row.version : version
         report(
-            .planned, for: send, version: users.count == 1 ? first.scoped.version : versionForSeveral,
-            generation: row.generation, lanes: lanes.count, findings: findings(ofPlanned: send, row),
-            ended: ended)
+            .planned, for: send, version: reportedVersion, generation: row.generation, lanes: lanes.count,
+            findings: findings(ofPlanned: send, row), ended: ended)
     }
 
     private struct ScopedByLane {

@@ -5,7 +5,7 @@ import Testing
 /// Tests that the documents agree with the binary and the code.
 struct DocumentationTests {
     /// Metrics that the page about upgrades names because they are gone.
-    private static let removedMetrics: Set = ["flotilla_fan_out_page_rows"]
+    private static let removedMetrics: Set<Substring> = ["flotilla_fan_out_page_rows"]
 
     /// The pages of the operator's book, with its index first.
     private func pages() throws -> [String] {

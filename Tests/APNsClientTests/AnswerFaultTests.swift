@@ -75,20 +75,22 @@ import Testing
 
     // MARK: Provider tokens
 
-    /// Returns a time in the past, at which a provider token was made.
+    /// Returns a time in the past, at which a provider token was made. An expired token is replaced only if it is at
+    /// least 20 minutes old.
     private func minutesAgo(_ minutes: Int) -> Instant {
         Instant.now().advanced(byMilliseconds: -minutes * 60_000)
     }
 
     @Test func `an expired token is replaced once, however many pushes report it`() async throws {
-        let first = TracedLock<String?>(nil)
+        // The server refuses the first token after a few requests, and accepts any other.
+        let firstBearer = TracedLock<String?>(nil)
         let server = try ScriptedServer { connection, request in
             let bearer = request.headers["authorization"] ?? ""
-            let old = first.withLock { old in
-                if old == nil { old = bearer }
-                return old
+            let first = firstBearer.withLock { first in
+                if first == nil { first = bearer }
+                return first
             }
-            if bearer == old, connection.requests > 5 {
+            if bearer == first, connection.requests > 5 {
                 connection.refuse(request, status: 403, reason: "ExpiredProviderToken")
             } else {
                 connection.accept(request)
@@ -116,10 +118,11 @@ import Testing
         #expect(server.read { $0.bearers.count } == 1, "no new token was made")
     }
 
-    @Test func `too many token updates restore the previous token`() async throws {
+    @Test func `after an answer that a token was made too soon, no further token is made`() async throws {
         let attemptCount = TracedLock(0)
         let server = try ScriptedServer { connection, request in
             guard request.tag == 2 else { return connection.accept(request) }
+            // Push 2 is refused twice: its first token has expired, and the one after it was made too soon.
             let isFirst = attemptCount.withLock { count in
                 count += 1
                 return count == 1

@@ -103,8 +103,9 @@ import Testing
             }
             return (before, taken, client.capacity(for: template))
         }
-        #expect(before == 5 && taken == 5 && after == 0)
+        #expect(before == 5 && taken == 5 && after == 0, "without a connection all of them wait")
         _ = try await pusher.allOutcomes(atLeast: 5)
+        // The connection has more free streams than the pool takes requests.
         #expect(
             pusher.onLoop { client in (try? Pusher.template(client)).map { client.capacity(for: $0) } } == 8)
     }
@@ -161,6 +162,7 @@ import Testing
     @Test func `a connection that answers PING but no pushes is replaced, and later pushes arrive`()
         async throws
     {
+        // The first connection answers no pushes, the second one does, and so on.
         let server = try ScriptedServer { connection, request in
             if connection.number.isMultiple(of: 2) { connection.accept(request) }
         }

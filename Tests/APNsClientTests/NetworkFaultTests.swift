@@ -24,16 +24,19 @@ import Testing
 
     // MARK: Broken
 
-    // Three connections break at random bytes: in the handshake, in a request or in an answer.
+    // Three connections break at a random byte, which lies in the handshake, in a request or in an answer.
     @Test(.timeLimit(.minutes(10)), arguments: 0..<trialCount(base: 24))
     func `a connection may break at any byte: nothing is lost, and possible duplicates are known`(seed: Int)
         async throws
     {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
-        let cuts = TracedLock(SeededGenerator(seed: seed))
+        let generator = TracedLock(SeededGenerator(seed: seed))
         let relay = try Relay(to: server.port) { number in
             guard number <= 3 else { return nil }
-            return cuts.withLock { 1 + $0.number(below: [4_000, 12_000, 80_000][$0.number(below: 3)]) }
+            return generator.withLock { random in
+                let bytesMax = [4_000, 12_000, 80_000][random.number(below: 3)]
+                return 1 + random.number(below: bytesMax)
+            }
         }
         let openPushesMax = 40
         let pusher = try pusher(server, over: relay.port) {

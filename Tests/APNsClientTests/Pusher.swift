@@ -45,6 +45,7 @@ final class Pusher: Sendable {
         let path = try keys.writeFile(named: "key.p8", content: key.pem)
         restrictToOwner(path)
         tokens = ProviderTokens(source: .files([key.name: path]), metrics: metrics) { now in
+            // The wall time at `now`, which may lie in the past.
             ProviderClocks(
                 trusted: WallTime(
                     nanoseconds: wall().nanoseconds - Instant.now().nanoseconds + now.nanoseconds))
@@ -160,7 +161,7 @@ final class Pusher: Sendable {
     var openPushesMax: Int { recorder.state.withLock { $0.openPushesMax } }
     func ends(of tag: UInt64) -> [PushEnd] { outcomes[tag, default: []].map(\.end) }
 
-    /// Returns the only outcome of a push, once it has arrived.
+    /// Returns the first outcome of a push, once it has arrived.
     func outcome(of tag: UInt64) async throws -> Outcome {
         try await eventually("the outcome of push \(tag)") { outcomes[tag] != nil }
         return outcomes[tag]![0]

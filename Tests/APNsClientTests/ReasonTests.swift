@@ -48,8 +48,8 @@ import Testing
     }
 
     @Test func `each reason follows from a wrong request or from a script`() {
-        let deserved = (WrongRequest.pushes + WrongRequest.broadcastsAndChannels).map(\.reason)
-        let scripted = Set(APNsReason.allCases).subtracting(deserved).subtracting([.tooManyRequests])
+        let caused = (WrongRequest.pushes + WrongRequest.broadcastsAndChannels).map(\.reason)
+        let scripted = Set(APNsReason.allCases).subtracting(caused).subtracting([.tooManyRequests])
         // Errors inside Apple, errors of certificates, and errors that this client cannot cause.
         #expect(
             scripted == [

@@ -111,6 +111,7 @@ import Testing
             case .expired: authority.issue(for: ["localhost"], validity: past)
             case .noHTTP2: authority.issue(for: ["localhost"])
             }
+        // The context is made at a time at which the expired certificate was valid. Otherwise the server refuses it.
         let context = try TLSContext.server(
             chain: .text(identity.chainPEM), key: .text(identity.keyPEM),
             protocols: impostor == .noHTTP2 ? ["http/1.1"] : ["h2"],

@@ -21,7 +21,7 @@ import Testing
         #expect(await client.send(.push(nil)).reason == "MissingProviderToken")
         // SETTINGS and the answer may arrive together.
         try await eventually("one stream") { client.streamsMax == [1] }
-        #expect(await client.send(.push(simulator.token())).status == 200)
+        #expect(await client.send(.push(simulator.makeProviderToken())).status == 200)
         try await eventually("more streams") { client.streamsMax == [1, 1_000] }
     }
 
@@ -45,7 +45,7 @@ import Testing
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
         let simulator = try RunningSimulator(phones: phones) { $0.streams.pointsPerHalving = 10 }
         let client = simulator.client()
-        let acceptedPush = TestRequest.push(simulator.token())
+        let acceptedPush = TestRequest.push(simulator.makeProviderToken())
         #expect(await client.send(acceptedPush).status == 200)
         for _ in 0..<2 { #expect(await client.send(acceptedPush.at("/3/device/aa")).status == 400) }
         try await eventually("fewer streams") { client.streamsMax.last == 500 }
@@ -57,7 +57,7 @@ import Testing
         let phones = KnownTokens([PushToken(hex: "aa")!: .unknown])
         let simulator = try RunningSimulator(phones: phones) { $0.streams.pointsMax = 10 }
         let client = simulator.client()
-        let pushToUnknownToken = TestRequest.push(simulator.token()).at("/3/device/aa")
+        let pushToUnknownToken = TestRequest.push(simulator.makeProviderToken()).at("/3/device/aa")
         #expect(await client.send(pushToUnknownToken).status == 400)
         #expect(await client.send(pushToUnknownToken).status == 400)
         try await eventually("the GOAWAY") { client.goaway != nil }
@@ -70,7 +70,7 @@ import Testing
     @Test func `an idle connection gets a GOAWAY`() async throws {
         let simulator = try RunningSimulator { $0.idleMilliseconds = 300 }
         let client = simulator.client()
-        #expect(await client.send(.push(simulator.token())).status == 200)
+        #expect(await client.send(.push(simulator.makeProviderToken())).status == 200)
         try await eventually("the GOAWAY") { client.goaway != nil }
         #expect(client.goaway?.lastStream == 1)
         #expect(
@@ -82,7 +82,7 @@ import Testing
         let delayed = InjectedFault(delayMilliseconds: 300)
         let simulator = try RunningSimulator(faultInjector: FaultsByRequest { _ in delayed })
         let client = simulator.client()
-        async let answer = client.send(.push(simulator.token()))
+        async let answer = client.send(.push(simulator.makeProviderToken()))
         try await eventually("the request") {
             (simulator.loop.perform { simulator.simulator.requestsReceived } ?? 0) == 1
         }
@@ -98,7 +98,7 @@ import Testing
                 InjectedFault(delayMilliseconds: 3_600_000)
             })
         let client = simulator.client()
-        async let answer = client.send(.push(simulator.token()))
+        async let answer = client.send(.push(simulator.makeProviderToken()))
         try await eventually("the request") {
             (simulator.loop.perform { simulator.simulator.requestsReceived } ?? 0) == 1
         }
@@ -111,11 +111,12 @@ import Testing
             $0.rateLimit = RateLimitSettings(burst: 3, refillMilliseconds: 3_600_000)
         }
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         for _ in 0..<3 { #expect(await client.send(request).status == 200) }
         let fourth = await client.send(request)
         #expect(fourth.status == 429 && fourth.reason == "TooManyRequests")
-        #expect(await client.send(request.at("/3/device/abcd")).status == 200)
+        #expect(
+            await client.send(request.at("/3/device/abcd")).status == 200, "another token has its own limit")
     }
 
     @Test func `a token's allowance of pushes refills`() {
@@ -130,16 +131,17 @@ import Testing
 
     @Test func `the sandbox answers with a unique id, and production does not`() async throws {
         let simulator = try RunningSimulator()
-        let sandbox = await simulator.client(.sandbox).send(.push(simulator.token()))
+        let sandbox = await simulator.client(.sandbox).send(.push(simulator.makeProviderToken()))
         #expect(sandbox.status == 200 && sandbox.headers["apns-unique-id"]?.utf8.count == 36)
-        let production = await simulator.client().send(.push(simulator.token()).setting("apns-id", nil))
+        let production = await simulator.client().send(
+            .push(simulator.makeProviderToken()).setting("apns-id", nil))
         #expect(production.status == 200 && production.headers["apns-unique-id"] == nil)
         let id = try #require(production.headers["apns-id"])
         let isUUID = PushID(canonical: id) != nil
         #expect(isUUID)
     }
 
-    @Test func `a phone gets the parsed fields of a push`() async throws {
+    @Test func `phones get the parsed fields of a push, and the ticks of the clock`() async throws {
         let phones = KnownTokens()
         let simulator = try RunningSimulator(phones: phones)
         let client = simulator.client(.sandbox)
@@ -149,7 +151,8 @@ import Testing
             "stale-date":1763633000,"relevance-score":0.5,"input-push-token":1,\#
             "input-push-channel":"QUJD","dismissal-date":"soon"}}
             """#
-        let request = TestRequest.push(simulator.token()).with(body: start).setting("apns-priority", "5")
+        let request = TestRequest.push(simulator.makeProviderToken()).with(body: start).setting(
+            "apns-priority", "5")
         #expect(await client.send(request.setting("apns-expiration", "1763640000")).status == 200)
         #expect(await client.send(request.with(body: #"{"aps":{"event":"dance"}}"#)).status == 200)
         #expect(

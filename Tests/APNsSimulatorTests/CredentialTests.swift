@@ -20,10 +20,12 @@ import Testing
             let attributes = try FileManager.default.attributesOfItem(atPath: directory.filePath(named: name))
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 3)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 3,
+            "the key, the CA and its key")
 
         let simulator = try RunningSimulator(credentials: reloaded)
-        let token = simulator.token(
+        let token = simulator.makeProviderToken(
             key: try SigningKey(file: directory.filePath(named: "AuthKey_\(first.keyID).p8")))
         #expect(await simulator.client().send(.push(token)).status == 200)
     }
@@ -35,7 +37,7 @@ import Testing
     @Test func `clients reject an expired certificate`() async throws {
         let simulator = try RunningSimulator { $0.certificateDays = -1 }
         let client = simulator.client()
-        #expect(await client.send(.push(simulator.token())).end == .notProcessed)
+        #expect(await client.send(.push(simulator.makeProviderToken())).end == .notProcessed)
         #expect(client.closeReason?.contains("expired") == true)
     }
 }

@@ -38,7 +38,7 @@ import Testing
                     requestFault: .answer(status: 200, reason: "", timestamp: nil, retryAfterSeconds: nil)),
             ])
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         let first = await client.send(request)
         #expect(first.status == 503 && first.reason == "ServiceUnavailable")
         #expect(first.headers["retry-after"] == "7" && first.headers["apns-id"] == TestRequest.id)
@@ -62,7 +62,7 @@ import Testing
                 2: InjectedFault(requestFault: .reset(.internalError, processed: true)),
             ])
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         #expect(await client.send(request).end == .refused)
         #expect(phones.delivered.isEmpty)
         let second = await client.send(request)
@@ -82,10 +82,10 @@ import Testing
             ]
         ) { $0.streams.initialStreams = 100 }
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         async let first = client.send(request)
         async let second = client.send(request)
-        try await eventually("both requests") { phones.delivered.count == 1 }
+        try await eventually("the processed request") { phones.delivered.count == 1 }
         #expect(await client.send(request).status == 200)
         #expect(phones.delivered.count == 2)
         client.close()
@@ -101,7 +101,7 @@ import Testing
             $0.streams.initialStreams = 100
         }
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         async let first = client.send(request)
         async let second = client.send(request)
         let answers = await [first, second]
@@ -118,7 +118,7 @@ import Testing
         delayed.delayMilliseconds = 6_000
         let simulator = try startSimulator(phones: phones, journal: journal, faultsOfRequests: [1: delayed])
         let client = simulator.client()
-        async let answer = client.send(.push(simulator.token()))
+        async let answer = client.send(.push(simulator.makeProviderToken()))
         try await eventually("the request") {
             (simulator.loop.perform { simulator.simulator.requestsReceived } ?? 0) == 1
         }
@@ -142,7 +142,7 @@ import Testing
             faultsOfRequests: [1: delayed, 2: delayed, 3: delayed, 4: goawayFault]
         ) { $0.streams.initialStreams = 100 }
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         async let first = client.send(request)
         async let second = client.send(request)
         async let third = client.send(request)
@@ -165,7 +165,7 @@ import Testing
         fault.connectionFault = .goaway(.enhanceYourCalm, streamsBack: 0, reason: nil, thenClose: false)
         let simulator = try startSimulator(faultsOfRequests: [1: fault])
         let client = simulator.client()
-        #expect(await client.send(.push(simulator.token())).status == 200)
+        #expect(await client.send(.push(simulator.makeProviderToken())).status == 200)
         try await eventually("the GOAWAY") { client.goaway?.code == .enhanceYourCalm }
         #expect(client.goaway?.lastStream == 1)
     }
@@ -175,19 +175,18 @@ import Testing
         fault.connectionFault = .settings(streamsMax: 0)
         let simulator = try startSimulator(faultsOfRequests: [2: fault])
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         #expect(await client.send(request).status == 200)
         #expect(await client.send(request).status == 200)
         try await eventually("the stream limit of 0") { client.streamsMax.last == 0 }
     }
 
     @Test func `a stalled connection continues afterwards`() async throws {
-        let journal = RecordedEntries()
         var fault = InjectedFault()
         fault.connectionFault = .stall(milliseconds: 300)
-        let simulator = try startSimulator(journal: journal, faultsOfRequests: [1: fault])
+        let simulator = try startSimulator(faultsOfRequests: [1: fault])
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         let startedAt = Instant.now()
         #expect(await client.send(request).status == 200)
         #expect(Instant.now().milliseconds(since: startedAt) >= 290)
@@ -202,7 +201,8 @@ import Testing
             $0.streams.initialStreams = 1_000
         }
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token()).with(body: ReasonTests.paddedBody(byteCount: 4_000))
+        let request = TestRequest.push(simulator.makeProviderToken()).with(
+            body: ReasonTests.paddedBody(byteCount: 4_000))
         #expect(await client.send(request).status == 200)
         // The window of a connection is 1 MiB: about 262 bodies of 4,000 bytes.
         async let acceptedCount = withTaskGroup(of: Int.self) { group in
@@ -221,7 +221,7 @@ import Testing
         fault.connectionFault = .resetAfter(bytes: 5)
         let simulator = try startSimulator(journal: journal, faultsOfRequests: [2: fault])
         let client = simulator.client()
-        let request = TestRequest.push(simulator.token())
+        let request = TestRequest.push(simulator.makeProviderToken())
         #expect(await client.send(request).status == 200)
         #expect(await client.send(request).end == .connectionLost)
         try await eventually("the break") { client.closeReason?.contains("reset") == true }
@@ -234,7 +234,7 @@ import Testing
         fault.connectionFault = .close
         let simulator = try startSimulator(faultsOfRequests: [1: fault])
         let client = simulator.client()
-        #expect(await client.send(.push(simulator.token())).end == .connectionLost)
+        #expect(await client.send(.push(simulator.makeProviderToken())).end == .connectionLost)
         #expect(client.goaway == nil)
     }
 
@@ -242,13 +242,15 @@ import Testing
         let simulator = try startSimulator(faultsAtOpening: [
             1: [.close], 2: [.stall(milliseconds: 300)], 3: [.settings(streamsMax: 7)],
         ])
-        #expect(await simulator.client().send(.push(simulator.token())).end == .notProcessed)
+        #expect(await simulator.client().send(.push(simulator.makeProviderToken())).end == .notProcessed)
         let startedAt = Instant.now()
-        #expect(await simulator.client().send(.push(simulator.token())).status == 200)
+        #expect(await simulator.client().send(.push(simulator.makeProviderToken())).status == 200)
         #expect(Instant.now().milliseconds(since: startedAt) >= 290)
         let third = simulator.client()
-        #expect(await third.send(.push(simulator.token())).status == 200)
-        #expect(await third.send(.push(simulator.token())).reason == "TooManyProviderTokenUpdates")
+        #expect(await third.send(.push(simulator.makeProviderToken())).status == 200)
+        // A second provider token on one connection comes too soon.
+        #expect(
+            await third.send(.push(simulator.makeProviderToken())).reason == "TooManyProviderTokenUpdates")
         #expect(third.streamsMax.last == 7)
     }
 }

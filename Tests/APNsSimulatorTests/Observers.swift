@@ -3,8 +3,8 @@ import Synchronization
 
 @testable import APNsSimulator
 
-/// Phones that a test replaces by a table: the status of each token. Other tokens are valid. They remember the pushes
-/// that they got.
+/// Stands for all phones. A table has the status of some tokens, and all others are valid. It remembers the delivered
+/// pushes.
 final class KnownTokens: SimulatedPhones, Sendable {
     private let statuses: [PushToken: TokenStatus]
     private let pushes = Mutex<[AcceptedPush]>([])

@@ -65,7 +65,8 @@ import Testing
             "h2load",
             arguments: [
                 "-n", "5000", "-c", "4", "-m", "100", "-d", body,
-                "-H", "authorization: bearer \(simulator.token())", "-H", "apns-push-type: liveactivity",
+                "-H", "authorization: bearer \(simulator.makeProviderToken())", "-H",
+                "apns-push-type: liveactivity",
                 "-H", "apns-topic: \(RunningSimulator.app).push-type.liveactivity",
                 "-H", "apns-id: \(TestRequest.id)",
                 "https://127.0.0.1:\(simulator.simulator.ports.production)/3/device/\(TestRequest.token)",

@@ -17,11 +17,12 @@ import Testing
             ]
         }
         let client = simulator.client()
-        #expect(await client.send(.push(simulator.token())).status == 200)
-        let answer = await client.send(.push(simulator.token(keyID: "OTHERKEY01", key: other)))
+        #expect(await client.send(.push(simulator.makeProviderToken())).status == 200)
+        let answer = await client.send(.push(simulator.makeProviderToken(keyID: "OTHERKEY01", key: other)))
         #expect(answer.status == 403 && answer.reason == "UnrelatedKeyIdInToken")
         #expect(
-            await simulator.client().send(.push(simulator.token(keyID: "OTHERKEY01", key: other))).status
+            await simulator.client().send(.push(simulator.makeProviderToken(keyID: "OTHERKEY01", key: other)))
+                .status
                 == 200)
     }
 
@@ -30,15 +31,15 @@ import Testing
     {
         let simulator = try RunningSimulator()
         let client = simulator.client()
-        let first = simulator.token(age: 1_800)
+        let first = simulator.makeProviderToken(age: 1_800)
         #expect(await client.send(.push(first)).status == 200)
-        let tooSoon = await client.send(.push(simulator.token(age: 900)))
+        let tooSoon = await client.send(.push(simulator.makeProviderToken(age: 900)))
         #expect(tooSoon.status == 429 && tooSoon.reason == "TooManyProviderTokenUpdates")
         #expect(await client.send(.push(first)).status == 200)
-        let second = simulator.token(age: 0)
+        let second = simulator.makeProviderToken(age: 0)
         #expect(await client.send(.push(second)).status == 200)
         // Signing the same claims again makes another token.
-        let sameClaims = await client.send(.push(simulator.token(age: 0)))
+        let sameClaims = await client.send(.push(simulator.makeProviderToken(age: 0)))
         #expect(sameClaims.reason == "TooManyProviderTokenUpdates")
     }
 
@@ -47,7 +48,7 @@ import Testing
         "\"\"", "\"soon\"", "\"-1\"", "\"nan\"", "\"inf\"", "-0.5", "null", "[]", "{}", "true",
     ])
     func `a well-signed token with an impossible time is invalid`(issuedAt: String) throws {
-        #expect(try refusal(issuedAt: issuedAt, at: 1_763_632_800).reason == .invalidProviderToken)
+        #expect(try verdict(issuedAt: issuedAt, at: 1_763_632_800).reason == .invalidProviderToken)
     }
 
     @Test(arguments: [
@@ -58,15 +59,15 @@ import Testing
     func `a time with a fraction or as a string is accepted with a warning`(
         issuedAt: String, warning: ProviderTokenWarning?
     ) throws {
-        let onTime = try refusal(issuedAt: issuedAt, at: 1_763_632_800 + 3_600)
+        let onTime = try verdict(issuedAt: issuedAt, at: 1_763_632_800 + 3_600)
         #expect(onTime.reason == nil && onTime.warning == warning)
-        let tooLate = try refusal(issuedAt: issuedAt, at: 1_763_632_800 + 3_601)
+        let tooLate = try verdict(issuedAt: issuedAt, at: 1_763_632_800 + 3_601)
         #expect(tooLate.reason == .expiredProviderToken)
     }
 
     /// Verifies at a time a well-signed token with that `iat`. Returns the reason if it is refused, and the warning if
     /// it is valid but doubtful.
-    private func refusal(
+    private func verdict(
         issuedAt: String, at seconds: Int64
     ) throws -> (reason: APNsReason?, warning: ProviderTokenWarning?) {
         let key = SigningKey()
@@ -83,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a token is verified once, and its age is checked each time`() throws {
+    @Test func `the age of a token is checked each time, also after the token was verified`() throws {
         let key = SigningKey()
         let verifier = ProviderTokenVerifier(
             keys: [ProviderKey(keyID: "KEY0000001", teamID: "TEAM000001", key: key.verifyingKey)],
@@ -100,6 +101,7 @@ import Testing
         #expect(reason(at: 1_000_000) == nil)
         #expect(reason(at: 1_003_600) == nil)
         #expect(reason(at: 1_003_601) == .expiredProviderToken)
+        // A token from the future is refused with the same reason. Five minutes are tolerated.
         #expect(reason(at: 999_700) == nil)
         #expect(reason(at: 999_699) == .expiredProviderToken)
     }

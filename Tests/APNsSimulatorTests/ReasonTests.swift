@@ -117,15 +117,17 @@ import Testing
         },
         bearer(.missingProviderToken, "none") { _ in nil },
         bearer(.invalidProviderToken, "no JWT") { _ in "hello" },
-        bearer(.invalidProviderToken, "another key") { $0.token(key: strangeKey) },
-        bearer(.invalidProviderToken, "an unknown key id") { $0.token(keyID: "ABCDEFGHIJ") },
-        bearer(.invalidProviderToken, "another team") { $0.token(teamID: "OTHERTEAM1") },
-        bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
-        bearer(.expiredProviderToken, "ten minutes ahead") { $0.token(age: -600) },
+        bearer(.invalidProviderToken, "another key") { $0.makeProviderToken(key: strangeKey) },
+        bearer(.invalidProviderToken, "an unknown key id") { $0.makeProviderToken(keyID: "ABCDEFGHIJ") },
+        bearer(.invalidProviderToken, "another team") { $0.makeProviderToken(teamID: "OTHERTEAM1") },
+        bearer(.expiredProviderToken, "61 minutes old") { $0.makeProviderToken(age: 3_660) },
+        bearer(.expiredProviderToken, "ten minutes ahead") { $0.makeProviderToken(age: -600) },
         bearer(.badEnvironmentKey, "a key of the sandbox") {
-            $0.token(keyID: sandboxKeyID, key: sandboxKey)
+            $0.makeProviderToken(keyID: sandboxKeyID, key: sandboxKey)
         },
-        bearer(.topicDisallowed, "a key of another app") { $0.token(keyID: otherAppKeyID, key: otherAppKey) },
+        bearer(.topicDisallowed, "a key of another app") {
+            $0.makeProviderToken(keyID: otherAppKeyID, key: otherAppKey)
+        },
     ]
 
     /// Returns an update whose body has exactly that many bytes.
@@ -138,7 +140,7 @@ import Testing
         let simulator = try Self.startSimulator()
         for row in Self.pushes {
             let client = simulator.client(row.environment)
-            let request = row.spoil(.push(simulator.token()), simulator)
+            let request = row.spoil(.push(simulator.makeProviderToken()), simulator)
             let answer = await client.send(request)
             #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
             #expect(answer.status == row.reason.status, "\(row.testDescription): \(answer)")
@@ -153,9 +155,9 @@ import Testing
     @Test func `the answer for a dead token has the time of its death`() async throws {
         let simulator = try Self.startSimulator()
         let client = simulator.client()
-        let unregistered = await client.send(.push(simulator.token()).at("/3/device/ac"))
+        let unregistered = await client.send(.push(simulator.makeProviderToken()).at("/3/device/ac"))
         #expect(unregistered.body == #"{"reason":"Unregistered","timestamp":1763632800123}"#)
-        let bearer = simulator.token()
+        let bearer = simulator.makeProviderToken()
         let expired = await simulator.client().send(.push(bearer).at("/3/device/ad"))
         #expect(expired.timestamp == 1_763_632_800_456)
     }
@@ -170,10 +172,10 @@ import Testing
             $0.at("/4/broadcasts/apps/com.example.quiet")
         },
         bearer(.topicMismatch, "a key of another app") {
-            $0.token(keyID: otherAppKeyID, key: otherAppKey)
+            $0.makeProviderToken(keyID: otherAppKeyID, key: otherAppKey)
         },
         bearer(.missingProviderToken, "none") { _ in nil },
-        bearer(.expiredProviderToken, "61 minutes old") { $0.token(age: 3_660) },
+        bearer(.expiredProviderToken, "61 minutes old") { $0.makeProviderToken(age: 3_660) },
         row(.missingChannelID, "none") { $0.setting("apns-channel-id", nil) },
         row(.badChannelID, "no base64") { $0.setting("apns-channel-id", "???") },
         row(.channelNotRegistered, "nobody's") { $0.setting("apns-channel-id", "AAAA") },
@@ -197,7 +199,7 @@ import Testing
 
     @Test func `each fault of a broadcast has its reason`() async throws {
         let simulator = try Self.startSimulator()
-        let token = simulator.token()
+        let token = simulator.makeProviderToken()
         let manager = simulator.client(channels: true)
         let channelWithoutStorage = try #require(
             await manager.send(.create(token)).headers["apns-channel-id"])
@@ -213,7 +215,7 @@ import Testing
         async throws
     {
         let simulator = try Self.startSimulator()
-        let token = simulator.token()
+        let token = simulator.makeProviderToken()
         let manager = simulator.client(channels: true)
         let channelWithoutStorage = try #require(
             await manager.send(.create(token)).headers["apns-channel-id"])
@@ -266,15 +268,15 @@ import Testing
             $0.with(method: "GET").with(body: "").adding("apns-channel-id", "?")
         },
         bearer(.missingProviderToken, "none") { _ in nil },
-        bearer(.invalidProviderToken, "another key") { $0.token(key: strangeKey) },
+        bearer(.invalidProviderToken, "another key") { $0.makeProviderToken(key: strangeKey) },
         bearer(.topicMismatch, "a key of another app") {
-            $0.token(keyID: otherAppKeyID, key: otherAppKey)
+            $0.makeProviderToken(keyID: otherAppKeyID, key: otherAppKey)
         },
     ]
 
     @Test func `each fault of channel management has its reason`() async throws {
         let simulator = try Self.startSimulator()
-        let token = simulator.token()
+        let token = simulator.makeProviderToken()
         for row in Self.channelCalls {
             let answer = await simulator.client(channels: true).send(row.spoil(.create(token), simulator))
             #expect(answer.reason == row.reason.rawValue, "\(row.testDescription): \(answer)")
@@ -284,7 +286,7 @@ import Testing
 
     @Test func `an app has a limit of channels`() async throws {
         let simulator = try Self.startSimulator()
-        let token = simulator.token()
+        let token = simulator.makeProviderToken()
         let client = simulator.client(channels: true)
         // `startSimulator` sets the limit.
         for _ in 0..<2 { #expect(await client.send(.create(token)).status == 201) }

@@ -63,8 +63,9 @@ final class RunningSimulator: Sendable {
         return PushClient(port: port, trust: trust, on: loop)
     }
 
-    /// Returns a provider token of the simulator's own key, or of another key.
-    func token(
+    /// Returns a new provider token of the simulator's own key, or of another key. APNs counts it as a new one even if
+    /// its claims are those of an earlier token.
+    func makeProviderToken(
         age seconds: Int64 = 0, keyID: String? = nil, teamID: String = SimulatorCredentials.teamID,
         key: SigningKey? = nil
     ) -> String {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// Hours of a phone in a moment, over the control API, as in the test of a backend.
+/// Hours in the life of phones, which pass at once when the test of a backend advances the clock over the control API.
 struct PhoneClockTests {
     /// Runs a test with a simulator of three phones that give an update token after some milliseconds.
     private func withPhones(

@@ -55,6 +55,7 @@ struct ScriptedFaultTests {
 
     @Test func `curl gives up on a silent request`() async throws {
         try await withScript(#"{"rules":[{"match":{"nth":1},"silence":{"processed":true}}]}"#) { simulator in
+            // curl ends with status 28 when its time is over.
             #expect(try await simulator.curl(["--max-time", "1"]).status == 28)
             let answer = try await simulator.curl(["--max-time", "30"])
             #expect(answer.status == 0 && answer.output.hasPrefix("HTTP/2 200"), "\(answer)")

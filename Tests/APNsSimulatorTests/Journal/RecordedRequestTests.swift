@@ -10,7 +10,7 @@ struct RecordedRequestTests {
     @Test func `a reader gets the request as it was sent, without the signature`() async throws {
         let journal = RecordedEntries()
         let subject = try RunningSimulator(journal: journal)
-        let bearer = subject.token()
+        let bearer = subject.makeProviderToken()
         let signature = try #require(bearer.split(separator: ".").last)
         let client = subject.client()
         let request = TestRequest.push(bearer).adding("x-mine", "ü")

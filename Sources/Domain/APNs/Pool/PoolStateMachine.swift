@@ -129,6 +129,7 @@ package struct PoolStateMachine {
                 endUnsent(ticket)
                 continue
             }
+            // A retry avoids the connection of its last attempt.
             let avoided = self[ticket].connection
             guard let chosen = chooseConnection(avoiding: avoided, at: now) else { return nil }
             dequeue(isRetry: isRetry)

@@ -16,13 +16,14 @@ extension Phones {
         let payload = push.payload
         guard let event = payload.event else { return .unknownEvent }
         guard event == .start else { return .wrongEventForToken }
-        guard let type = type(named: payload.attributesType, app: app, slot: identity.index) else {
+        guard let typeIndex = typeIndex(named: payload.attributesType, app: app, slot: identity.index) else {
             return payload.attributesType == nil ? .attributesMissing : .attributesTypeUnknown
         }
         if phone.system < .pushToStart { return .systemTooOld }
         if phone.traits.contains(.switchedOff) { return .switchedOff }
         if let refusal = refusal(
-            of: payload, app: app, typeNumber: typeNumber(app: phone.app, type: type), type: type)
+            of: payload, app: app, typeNumber: typeNumber(app: phone.app, type: typeIndex),
+            typeIndex: typeIndex)
         {
             return refusal
         }
@@ -31,13 +32,13 @@ extension Phones {
         let hasBudget =
             settings.startBudget?.takePush(spentUntil: &phones[number].startsSpentUntil, at: time) ?? true
         guard hasBudget else { return .startBudgetSpent }
-        createActivity(from: payload, type: type, onPhone: number, at: time)
+        createActivity(from: payload, type: typeIndex, onPhone: number, at: time)
         rotateStartTokenAfterUse(identity, at: time)
         return .started
     }
 
     /// Returns the index of the type, or nil if the start token in this slot does not start it.
-    private func type(named name: String?, app: PhoneApp, slot: Int) -> UInt16? {
+    private func typeIndex(named name: String?, app: PhoneApp, slot: Int) -> UInt16? {
         guard let name else { return nil }
         if !app.hasOneStartToken { return app.types[slot].name == name ? UInt16(slot) : nil }
         return app.types.firstIndex { $0.name == name }.map { UInt16($0) }
@@ -45,7 +46,7 @@ extension Phones {
 
     /// Returns a refusal if a part of the payload is missing or cannot be decoded.
     private func refusal(
-        of payload: PushPayload, app: PhoneApp, typeNumber: Int, type typeIndex: UInt16
+        of payload: PushPayload, app: PhoneApp, typeNumber: Int, typeIndex: UInt16
     ) -> PushEffect? {
         guard let content = payload.contentState else { return .contentStateMissing }
         guard let attributes = payload.attributes else { return .attributesMissing }

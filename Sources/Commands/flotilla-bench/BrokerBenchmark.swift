@@ -89,7 +89,7 @@ enum BrokerBenchmark {
                 let client = BrokerLoadClient(
                     address: server.address, shape: shape, recordBytes: transactionRecordBytes)
                 let rates = try (0..<rounds).map { _ in
-                    try client.measureTransactions(count: transactionCount)
+                    try client.measureTransactions(transactionCount: transactionCount)
                 }
                 line += " \(grouped(rates.median)) records/s \(kind == .broker ? "without" : "with") sync;"
             }

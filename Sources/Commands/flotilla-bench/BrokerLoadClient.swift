@@ -127,7 +127,7 @@ struct BrokerLoadClient {
     }
 
     /// Returns records per second in transactions of 1,000 records.
-    func measureTransactions(count: Int) throws -> Double {
+    func measureTransactions(transactionCount count: Int) throws -> Double {
         let producer = try TransactionalProducer(
             settings: settings, options: options, transactionalID: "bench", name: "bench", log: .silent,
             metrics: Metrics())

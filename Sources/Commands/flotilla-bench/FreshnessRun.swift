@@ -45,7 +45,7 @@ final class FreshnessRun {
     private var supersededJobs = 0
     /// The time of each update, in milliseconds since 1970.
     private var writtenAt: [Int64] = []
-    /// The first update has the next version, which is also its timestamp, in seconds since 1970.
+    /// The version before the first update.
     private let baseVersion: Int64 = 1_763_600_000
 
     init(options: FreshnessBenchmark.Options, brokers: [String], conflates: Bool) throws {
@@ -129,6 +129,9 @@ final class FreshnessRun {
         finishedJobs = 0
     }
 
+    /// Returns the version of an update, which is also its timestamp, in seconds since 1970.
+    private func version(of update: Int) -> Int64 { baseVersion + Int64(update) + 1 }
+
     private func sheetHead(of update: Int) -> SheetHead {
         let now = WallTime.now().milliseconds
         let app = SenderTestApps.apps[0]
@@ -136,7 +139,7 @@ final class FreshnessRun {
             topic: app.bundleID + ".push-type.liveactivity", priority: .immediate,
             expiration: now / 1000 + Self.pushLifetimeSeconds, app: app.id, environment: .production,
             send: "s\(update)", group: "match", scope: .group, generation: baseVersion,
-            version: baseVersion + Int64(update) + 1, event: .update,
+            version: version(of: update), event: .update,
             deadline: now / 1000 + Self.pushLifetimeSeconds,
             acceptedAt: now)
         head.isConflatable = conflates
@@ -144,9 +147,9 @@ final class FreshnessRun {
     }
 
     private func body(of update: Int) -> [UInt8] {
-        let version = baseVersion + Int64(update) + 1
-        return Array(
-            #"{"aps":{"timestamp":\#(version),"event":"update","content-state":{"home":\#(update)}}}"#.utf8)
+        Array(
+            #"{"aps":{"timestamp":\#(version(of: update)),"event":"update","content-state":{"home":\#(update)}}}"#
+                .utf8)
     }
 
     /// Writes an update as planner and expander do. The walk over the sheets of a lane begins at another sheet

@@ -34,8 +34,8 @@ final class LargeGroupBenchmark {
         var jobCount = 0
     }
 
-    /// The seconds from a send to all to its last closing record, and to its first job.
-    private struct Expansion {
+    /// The seconds from a send to all to the last progress record of a lane, and to the first job.
+    private struct ExpansionTimes {
         let seconds: Double
         let firstJobSeconds: Double
     }
@@ -144,12 +144,12 @@ final class LargeGroupBenchmark {
                 + "\(grouped(Double(options.tokens) / expansion.seconds)) jobs a second")
     }
 
-    /// Sends to all and waits until all lanes have closed the send.
+    /// Sends to all and waits until all lanes have expanded the send.
     ///
     /// - Parameter meanwhile: other work, which is done again and again while the send is in progress.
     private func measureExpansion(
         of event: PushEvent, bodyBytes: Int, meanwhile: () throws -> Void = {}
-    ) throws -> Expansion {
+    ) throws -> ExpansionTimes {
         let jobs = try testBed.watch([.jobs])
         let start = Instant.now()
         try sendToAll(event: event, bodyBytes: bodyBytes)
@@ -163,11 +163,11 @@ final class LargeGroupBenchmark {
             try meanwhile()
             try testBed.checkStageIsRunning()
             guard Instant.now().seconds(since: start) < Self.measurementSecondsMax else {
-                throw BenchmarkFailure("lanes did not close a send")
+                throw BenchmarkFailure("lanes did not expand a send")
             }
         }
         let seconds = Instant.now().seconds(since: start)
-        return Expansion(seconds: seconds, firstJobSeconds: firstJobSeconds ?? seconds)
+        return ExpansionTimes(seconds: seconds, firstJobSeconds: firstJobSeconds ?? seconds)
     }
 
     /// The group of the newest start.

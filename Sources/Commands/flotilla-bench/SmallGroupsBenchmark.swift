@@ -191,7 +191,7 @@ final class SmallGroupsBenchmark {
         testBed.send(
             .update, to: group(number: number), state: state,
             owner: isPrivate(number: number) ? user(number: number) : nil,
-            id: "g-\(number)-\(number)")
+            id: "g-\(number)")
     }
 
     /// Returns the time since the send of a visible sheet, or nil if a job of this send was seen before.
@@ -203,7 +203,7 @@ final class SmallGroupsBenchmark {
         return Instant.now().seconds(since: sendTime)
     }
 
-    /// Returns the number of the group of a sheet, from the id of its send: `g-7-7` gives 7.
+    /// Returns the number of the group of a sheet, from the id of its send: `g-7` gives 7.
     private static func groupNumber(of record: borrowing Kafka.Record) -> Int? {
         let headers = ReadRecord(record).headers
         guard let apns = headers["apns"], let flotilla = headers["flotilla"],

@@ -72,6 +72,7 @@ private var reader: JSONReader { JSONReader() }
                 ActivityType.reportUnknownFields(in: object)
                 var writer = JSONWriter()
                 type.layout?.write(to: &writer)
+                // The valid layout is written as it was read.
                 #expect(layout != json || String(decoding: writer.bytes, as: UTF8.self) == json)
             }
             return []

@@ -62,6 +62,7 @@ import Testing
     var dumped = ""
     dump(token, to: &dumped)
     for text in ["\(token)", String(reflecting: token), dumped, "\([token])", "\(Optional(token) as Any)"] {
+        // The token begins with the byte 0xC0, which is 192.
         #expect(!text.contains("192") && !text.contains("c0ffee"), "\(text)")
         #expect(text.contains("tok:"))
     }

@@ -86,6 +86,7 @@ import Testing
         installation.os = Timestamped("18", at: time(nil, 0))
         installation.appBuild = Timestamped("7", at: time(50, 3))
         installation.locale = Timestamped("de", at: time(500, 0))
+        // Without a position the order is 2^20, above all positions, plus the offset of 7.
         installation.timeZone = Timestamped("UTC", at: time(99, nil))
         #expect(
             text(of: installation)

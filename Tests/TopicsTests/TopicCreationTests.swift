@@ -90,6 +90,7 @@ private final class Installation {
         NewTopic(name: layout.name(of: .registry), partitionCount: 3, replicationFactor: 1),
     ])
     let altered = try layout.alter([.events, .superseded], on: installation.admin)
+    // The first is of `events`, the others are of `superseded`.
     #expect(altered.map(\.property) == [.timestamps, .cleanup, .compactionLag, .timestamps])
     #expect(try layout.check([.events, .superseded], on: installation.admin) == [])
     let configuration = try installation.admin.configurations(of: [layout.name(of: .events)])[

@@ -64,7 +64,7 @@ package final class CatalogReader: Service {
         thread.take()?.stop()
     }
 
-    /// Reads the topic to its current end, for a command that exits afterwards. Blocks the thread.
+    /// Reads the whole topic to its current end, for a command, which has no running reader. Blocks the thread.
     package static func readToEnd(
         _ settings: KafkaSettings, topic: String, withinMilliseconds limit: Int = 15_000, metrics: Metrics
     ) throws -> CatalogSnapshot {

@@ -181,6 +181,7 @@ package struct CatalogSnapshot: Sendable {
     }
 
     private mutating func applySealingRecord(_ record: TopicRecord, with reader: JSONReader) -> Effect {
+        // Unlike any other record, this one stays in use if the new one is unusable.
         let previousRecord = sealingRecord
         if record.value == nil { sealingRecord = nil }
         return insertDecoded(record, as: SealingRecord.self, with: reader) { catalog, newRecord in

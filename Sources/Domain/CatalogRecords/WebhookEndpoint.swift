@@ -4,8 +4,8 @@ internal import RecordFormat
 
 /// An endpoint of an app that receives events by HTTP: a record of `catalog`.
 ///
-/// The stage signs each call with the endpoint's secrets. So it needs the secrets themselves, and a hash is not enough.
-/// They are sealed with the installation's sealing keys.
+/// The webhooks stage signs each call with the endpoint's secrets. So it needs the secrets themselves, and a hash is not
+/// enough. They are sealed with the installation's sealing keys.
 package struct WebhookEndpoint: JSONRecord, Hashable {
     package static let schemaVersion = 1
     /// The most endpoints of one app. A further one is refused.

@@ -57,7 +57,7 @@ package struct WebhookURL: Sendable, Hashable {
             guard behind.isEmpty || behind.first == ":" else { return nil }
             portText = behind.isEmpty ? nil : behind.dropFirst()
             host = host[host.index(after: host.startIndex)..<end]
-            guard !host.isEmpty, host.utf8.allSatisfy({ isHexDigit($0) || $0 == 0x3A || $0 == 0x2E }) else {
+            guard !host.isEmpty, host.utf8.allSatisfy(isAddressByte) else {
                 return nil
             }
         } else {
@@ -68,10 +68,16 @@ package struct WebhookURL: Sendable, Hashable {
             guard (1...253).contains(host.utf8.count), host.utf8.allSatisfy(isHostByte) else { return nil }
         }
         guard let portText else { return (String(host), nil) }
-        guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(portText),
+        guard portText.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let port = Int(portText),
             (1...65_535).contains(port)
         else { return nil }
         return (String(host), port)
+    }
+
+    /// Whether the byte can be a part of an IPv6 address, which may end in an IPv4 address.
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+        isHexDigit(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
     }
 
     private static func isHexDigit(_ byte: UInt8) -> Bool {

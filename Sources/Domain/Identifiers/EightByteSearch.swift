@@ -26,8 +26,9 @@ enum EightByteSearch {
     /// Returns a word in which a byte's top bit marks that the byte may equal `byte`.
     @inline(__always)
     static func marks(of byte: UInt8, in word: UInt64) -> UInt64 {
-        let zero = word ^ (ones &* UInt64(byte))
-        return (zero &- ones) & ~zero
+        // An equal byte becomes zero, and zero minus one has the top bit.
+        let difference = word ^ (ones &* UInt64(byte))
+        return (difference &- ones) & ~difference
     }
 
     /// Returns a word in which a byte's top bit marks that the byte may be below 0x20.

@@ -1,5 +1,7 @@
 /// Hexadecimal digits. The code is fast, because it runs for each token.
 @usableFromInline package enum Hex {
+    // In ASCII "0" is 0x30. "a" is 0x61 and "A" is 0x41, and both have the value ten.
+
     @inlinable
     package static func digit(for value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 

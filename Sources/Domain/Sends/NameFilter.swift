@@ -59,7 +59,7 @@ package struct NameFilter: Sendable, Hashable {
 
     init(from record: JSONObject) {
         guard record["hasRecipients"].optional?.bool() ?? false else { return }
-        // The version before did not write the hashes.
+        // The version before did not write the hashes. Then the filter contains every name.
         hashes = record["recipients"].optional.map { value in
             let bytes = value.hex()
             return stride(from: 0, to: bytes.count - 1, by: 2).map {

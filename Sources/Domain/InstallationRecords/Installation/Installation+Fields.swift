@@ -3,7 +3,8 @@ public import JSON
 public import RecordFormat
 
 extension Installation {
-    /// All fields of an installation except the app and the subject. The accessors below document them.
+    /// All fields of an installation except the app and the subject. They are the only element of the array `fields`,
+    /// which is copied on write. The accessors below document them.
     @usableFromInline package struct Fields: Sendable, Hashable {
         @usableFromInline package var environment: Maybe<Timestamped<Environment>>
         @usableFromInline package var user: Maybe<Timestamped<Recipient>>

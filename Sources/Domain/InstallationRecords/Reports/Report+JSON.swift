@@ -141,6 +141,7 @@ extension Report.TokenRefusal {
             reason: record["reason"].name(),
             invalidatedAt: record["invalidatedAt"].optional?.timeMilliseconds(),
             dispatchedAt: record["dispatchedAt"].timeMilliseconds())
+        // Reports a text that is no entry.
         if record["entry"].isString { _ = record["entry"].registryEntry() }
     }
 }

@@ -48,10 +48,10 @@ package final class Lane {
     private var firstReportedByte: Int?
     /// The keys, without values, of records that the tables contain and whose changes may have to be reported again.
     private var repeatedChanges = RowBatch()
-    /// The keys of the changes that were reported behind `changesReportedFrom` and must be reported again. Nil until a
-    /// record is read again.
+    /// The keys of the changes that were reported behind `changesReportedFrom` and must be reported again, as the table
+    /// `reported` has them. Nil until they are needed, and after each commit that writes the table.
     private var keysToRepeat: Set<[UInt8]>?
-    /// The group has committed everything below this offset.
+    /// The offset below which the consumer group has committed everything.
     private var committedOffset: Int64 = 0
 
     /// - Parameters:
@@ -107,8 +107,8 @@ package final class Lane {
         self.changesReportedFrom = changesReportedFrom
     }
 
-    /// Notes that the group has committed everything below an offset, with the work about the changes that were reported
-    /// up to there.
+    /// Notes that the consumer group has committed everything below an offset. The changes that `commit` has reported up
+    /// to there are done.
     package func noteCommit(below offset: Int64) { committedOffset = max(committedOffset, offset) }
 
     /// The size of the uncommitted changes.

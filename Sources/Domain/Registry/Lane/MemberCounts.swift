@@ -1,7 +1,8 @@
 internal import Store
 
 /// The changes that one transaction makes to the numbers of activities of groups. A group's number counts all of its
-/// rows in `updates`, also those that are not served. So the rest of a walk can be counted without a walk.
+/// rows in `updates`, also those that are not served. So the expander can count the recipients that a walk has not
+/// visited when it ends early.
 struct MemberCounts {
     /// The size of a number in the table.
     private static let byteCount = 8

@@ -22,6 +22,7 @@ struct Eligibility {
     func exclusion(of value: Span<UInt8>) -> ExclusionReason? {
         let flags = value[0]
         if flags & TokenValue.Flag.switchedOff != 0 {
+            // Only the row of an activity that the person swiped away has no token.
             return TokenValue.hasToken(value) ? .activitiesOff : .dismissed
         }
         if flags & TokenValue.Flag.shadowed != 0 { return .shadowed }

@@ -39,7 +39,7 @@ import Testing
         #expect(verification.output.contains("Verified OK"))
     }
 
-    @Test func `a key verifies only signatures of the openssl command`() async throws {
+    @Test func `a key verifies signatures of the openssl command, and refuses changed ones`() async throws {
         let directory = try TemporaryDirectory()
         let pem = try directory.writeFile(named: "key.pem", content: SigningKey().pem)
         let publicPEM = directory.filePath(named: "public.pem")
@@ -47,12 +47,14 @@ import Testing
         let der = directory.filePath(named: "signature")
         _ = try await run(["pkey", "-in", pem, "-pubout", "-out", publicPEM])
         let key = try VerifyingKey(file: publicPEM)
+        // Each signature is random, and the lengths of their DER forms differ.
         for _ in 0..<5 {
             _ = try await run(["dgst", "-sha256", "-sign", pem, "-out", der, message])
             let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: der)))
             let raw = try #require(ES256Signature.raw(fromDER: bytes))
             #expect(key.isValidSignature(raw, of: Array("score 1:0".utf8)))
             #expect(!key.isValidSignature(raw, of: Array("score 0:1".utf8)))
+            // The first and the last byte of each of the two numbers.
             for index in [0, 31, 32, 63] {
                 var changed = raw
                 changed[index] ^= 1

@@ -235,7 +235,7 @@ import Testing
         #expect(wire.client.takeOutcomes().count == 200 - arrivedCount)
     }
 
-    @Test func `a small stream window passes bodies in pieces`() {
+    @Test func `a small stream window passes bodies in pieces, and an empty one passes none`() {
         var limits = ServerLimits()
         limits.streamWindowBytes = 100
         let wire = Wire.open(server: limits)

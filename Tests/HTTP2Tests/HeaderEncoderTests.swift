@@ -57,6 +57,7 @@ import Testing
                     + "\(random.number(below: 4))"
                 headers.append((names[random.number(below: names.count)], value))
             }
+            // Some fields do not enter the peer's table. The lengths of the values choose them.
             template = try RequestTemplate(
                 method: method, authority: authority,
                 headers: headers.map { HeaderField(name: $0.0, value: $0.1, isIndexed: $0.1.count % 5 != 1) },

@@ -13,6 +13,7 @@ import Testing
     func `thousands of posts over few streams all get their answer`(isSecure: Bool) async throws {
         let run = try RunningLoop()
         let pair = try isSecure ? await TestCertificate() : nil
+        // At most seven streams are open at a time.
         let server = try Nghttpd(["-m", "7"], pair)
         let template = try RequestTemplate(
             method: "POST", scheme: "http", authority: "localhost",
@@ -23,7 +24,7 @@ import Testing
             varying: "apns-id")
         let bytes = Push.body
         let body = SharedBody(copying: bytes.span)
-        let client = ClientOnSocket(3_000) { session, index in
+        let client = ClientOnSocket(requestCount: 3_000) { session, index in
             let path = Array((index % 3 == 0 ? "/missing" : "/hello").utf8)
             let id = Array("id-\(index)".utf8)
             session.submit(
@@ -40,13 +41,13 @@ import Testing
         #expect(misses.allSatisfy { $0.outcome.status == 404 && $0.body.contains("404") })
     }
 
-    @Test func `a killed server leaves sent requests unknown`() async throws {
+    @Test func `a request to a killed server ends as unknown or unprocessed`() async throws {
         let run = try RunningLoop()
         let server = try Nghttpd()
         let template = try RequestTemplate(
             method: "POST", scheme: "http", authority: "localhost", headers: [])
         let body = SharedBody(copying: [UInt8](repeating: 7, count: 3_000_000).span)
-        let client = ClientOnSocket(50) { session, index in
+        let client = ClientOnSocket(requestCount: 50) { session, index in
             let path = Array("/hello".utf8)
             session.submit(
                 template: template, path: path.span, body: index < 20 ? nil : body, tag: UInt64(index))
@@ -54,7 +55,7 @@ import Testing
         let port = try await server.process.listeningPort()
         server.process.send(signal: SIGSTOP)
         client.connect(port: port, on: run.loop)
-        // A stopped server can have sent only its first SETTINGS, and it has not sent them.
+        // The stopped server answers nothing, so no request has ended.
         #expect(client.ended.isEmpty)
         server.process.send(signal: SIGKILL)
         try await eventually("the end of the connection") { client.closeReason != nil }

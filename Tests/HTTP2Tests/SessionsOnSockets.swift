@@ -4,7 +4,7 @@ import TLS
 
 @testable import HTTP2
 
-/// A client session on TLS or plain TCP. It sends `total` requests as fast as the server allows and collects the
+/// A client session on TLS or plain TCP. It sends `requestCount` requests as fast as the server allows and collects the
 /// outcomes.
 ///
 /// `@unchecked Sendable`: everything but `answers` and `reason` is used on the loop only.
@@ -17,14 +17,14 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
     let session = ClientSession(keeping: ["server"])
     private var connection: TCPConnection?
     private var secure: TLSConnection?
-    private let total: Int
+    private let requestCount: Int
     private let submit: (ClientSession, Int) -> Void
     private var sent = 0
     private let answers = Mutex<[Answer]>([])
     private let reason = Mutex<String?>(nil)
 
-    init(_ total: Int, _ submit: @escaping (ClientSession, Int) -> Void) {
-        self.total = total
+    init(requestCount: Int, _ submit: @escaping (ClientSession, Int) -> Void) {
+        self.requestCount = requestCount
         self.submit = submit
     }
 
@@ -69,7 +69,7 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
     /// Collects outcomes, submits requests, and sends bytes. A TLS connection pulls its bytes by itself.
     private func work() {
         collect()
-        while sent < total, session.availableRequests > 0 {
+        while sent < requestCount, session.availableRequests > 0 {
             submit(session, sent)
             sent += 1
         }

@@ -94,7 +94,7 @@ func `an answer counts if bytes follow it, and its connection is not used again`
     #expect(parse(String(repeating: "x", count: 20_000), inPiecesOf: 100) == .malformed)
 }
 
-@Test func `processes of a stage may answer each other at length`() {
+@Test func `an answer of another process of the stage may be longer than other answers`() {
     func parse(with limit: Int) -> HTTPResponseParser.ParseResult {
         var parser = HTTPResponseParser(bodyBytesMax: limit)
         return Array("HTTP/1.1 200 A\r\nContent-Length: 20000000\r\n\r\n".utf8).withUnsafeBytes {

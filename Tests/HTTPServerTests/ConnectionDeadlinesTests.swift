@@ -5,7 +5,8 @@ import Testing
 @testable import HTTPServer
 
 /// The deadlines of one connection without a server, with times that the test chooses. A body must keep a minimum rate
-/// in each window, and end within a minute. `enforceDeadline` checks both.
+/// in each window, and end within a minute. `enforceDeadline` checks both. By default the rate is 1,024 bytes per second,
+/// and a window is longer than 5 s.
 struct ConnectionDeadlinesTests {
     private let limits = HTTPLimits()
     private let start = Instant(nanoseconds: 0)
@@ -68,7 +69,7 @@ struct ConnectionDeadlinesTests {
             #expect(!isCut(deadlines))
             deadlines.recordBody(receivedBytes: 12 * 1024 - 1)
             _ = deadlines.enforceDeadline(now: at(11_000), limits: limits)
-            #expect(!isCut(deadlines))
+            #expect(!isCut(deadlines), "the window is not over")
             _ = deadlines.enforceDeadline(now: at(12_000), limits: limits)
             #expect(isCut(deadlines))
         }

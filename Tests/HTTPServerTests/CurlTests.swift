@@ -28,6 +28,7 @@ struct CurlTests {
         #expect(try await curl("-w", "%{num_connects}", "\(base)/hello", "\(base)/hello") == "hello1hello0")
     }
 
+    // The limit is 1 MiB. A body up to twice as long is read and discarded. A longer one is refused from its head.
     @Test(arguments: [1_100_000, 1_900_000, 50_000_000])
     func `curl gets the reason when its body is too large`(_ byteCount: Int) async throws {
         let server = try TestServer()

@@ -15,6 +15,7 @@ struct HTTPConventionsTests {
         try TestServer(
             limits: {
                 var limits = HTTPLimits()
+                // A test sends a body that is too slow.
                 limits.bodyMilliseconds = 300
                 return limits
             }()

@@ -56,7 +56,7 @@ struct HTTPLimitsTests {
         #expect(server.calls == [])
     }
 
-    @Test func `a body that ends early gets an answer`() async throws {
+    @Test func `a body that stops before its end is answered 408`() async throws {
         let server = try TestServer(limits: limits { $0.bodyGraceMilliseconds = 200 })
         let (answers, isClosed) = try await server.exchange(
             "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhello", within: 60_000)
@@ -77,7 +77,8 @@ struct HTTPLimitsTests {
         #expect([[], [408]].contains(statuses) && isClosed && server.calls == [])
     }
 
-    @Test func `headers and targets beyond the limits are refused`() async throws {
+    @Test func `a head beyond the limits, or with an unknown method or expectation, is refused`() async throws
+    {
         let server = try TestServer()
         let many = (0..<70).map { "X-\($0): a\r\n" }.joined()
         let long = "X: \(String(repeating: "a", count: 17_000))\r\n"
@@ -105,6 +106,7 @@ struct HTTPLimitsTests {
             while sent < 10 << 20, peer.send(line) { sent += line.count }
             return sent
         }
+        // The bytes in flight at the time of the cut are included.
         #expect(sent < 8 << 20)
     }
 

@@ -73,7 +73,7 @@ struct HTTPStopTests {
         #expect(Instant.now().milliseconds(since: begin) < 2000)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a server under load stops and starts again on its port`()
+    @Test(.timeLimit(.minutes(1))) func `a server under load stops with all its connections`()
         async throws
     {
         for _ in 0..<5 {
@@ -81,7 +81,7 @@ struct HTTPStopTests {
                 routes.onAsync(.get, path: "/wait") { _ in .text("later") }
             }
             let port = server.port
-            // After the stop the port may belong to another process.
+            // The clients end with the stop, because the port may belong to another process after it.
             let stop = Stop()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
@@ -98,6 +98,7 @@ struct HTTPStopTests {
                 }
                 group.addTask {
                     try await onThread {
+                        // Some requests are under way when the stop begins.
                         usleep(20_000)
                         server.server.stop(by: .now().advanced(byMilliseconds: 1000))
                         stop.isOver.store(true, ordering: .relaxed)

@@ -4,7 +4,7 @@ import Lifecycle
 import Telemetry
 import Testing
 
-/// The memory budgets of incoming bodies and of answers.
+/// Requests that a route admits or refuses from their head, and the memory budgets of incoming bodies and of answers.
 struct MemoryBudgetTests {
     private func bodyBytes(_ server: TestServer) -> Int { metric("flotilla_http_body_bytes", server) }
 
@@ -88,6 +88,7 @@ struct MemoryBudgetTests {
 
     @Test func `all incoming bodies share one budget, and their reservations are released`() async throws {
         var limits = HTTPLimits()
+        // Four bodies of 32 KiB.
         limits.bodiesBytesMax = 128 << 10
         let (server, _) = try admittingServer(limits)
         let port = server.port
@@ -100,6 +101,7 @@ struct MemoryBudgetTests {
                 )
             }
             #expect(self.bodyBytes(server) == 0)
+            // The last byte is missing, so the four bodies keep their memory.
             let body = [UInt8](repeating: 0x61, count: 32_767)
             for peer in peers[..<4] { peer.send(body) }
             self.wait("the budget is used up") { self.bodyBytes(server) == 128 << 10 }

@@ -65,8 +65,8 @@ final class RawPeer {
     /// Ends the connection in this direction. Answers may still arrive.
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads until the server closes, until there are at least `count` answers, or until no byte arrives for
-    /// the given time.
+    /// Reads until the server closes, until there are at least `count` answers, or until the given time is
+    /// over. Returns all answers that have arrived on the connection.
     func answers(atLeast count: Int = .max, within milliseconds: Int = 60_000) -> [RawAnswer] {
         let deadline = DispatchTime.now() + .milliseconds(milliseconds)
         while !isClosed, completeAnswers().count < count, DispatchTime.now() < deadline {

@@ -85,6 +85,7 @@ struct RequestSmugglingTests {
             let server = try TestServer()
             if try await !server.exchange(row.bytes + Self.hidden).answers.isEmpty { answeredCount += 1 }
         }
+        // A few connections may be closed without an answer.
         #expect(answeredCount >= Self.table.count - 3)
     }
 

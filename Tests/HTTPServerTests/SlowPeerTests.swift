@@ -36,6 +36,7 @@ import Testing
         let server = try TestServer(limits: limits)
         let (answers, milliseconds) = try await sendSlowly(after: "GET /hello HTTP/1.1\r\nX: ", to: server)
         #expect(answers.map(\.status) == [408] && answers.first?.code == "too_slow")
+        // The limit is 400 ms. A loaded machine may be much slower.
         #expect((350..<15_000).contains(milliseconds))
     }
 
@@ -103,7 +104,6 @@ import Testing
         #expect(isCut)
     }
 
-    // A hundredth of the full proof with shorter deadlines: hundreds of slow peers and ten fast ones.
     @Test func `fast peers are not affected by two hundred slow ones`() async throws {
         var limits = limits
         limits.headMilliseconds = 1_000
@@ -119,7 +119,7 @@ import Testing
             group.addTask { try await onThread { Self.areAllCut(slowPeers) ? 0 : .max } }
             return try await group.reduce(0) { max($0, $1) }
         }
-        // The full proof requires 0.25 s for the slowest percent on a dedicated machine.
+        // Much more than an answer needs, because the machine may be loaded.
         #expect(slowestMilliseconds < 2_000)
     }
 

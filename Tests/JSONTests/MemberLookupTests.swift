@@ -26,6 +26,7 @@ import Testing
         }
     }
 
+    // With many names, all bits of the filter are set.
     @Test(arguments: [0, 20, 40, 400]) func `all members are found among many others`(others: Int) throws {
         let list = names.map(\.description) + (0..<others).map { "other \($0)" }
         try JSONReader().read(document(list)) { value in

@@ -66,7 +66,7 @@ private let jobs1 = TopicPartition("jobs", 1)
     #expect(withOffset.start == PartitionStart(partition: jobs0, position: .offset(7)))
 }
 
-@Test func `after a stop, only a later commit proves that the partitions are still ours`() {
+@Test func `after a suspension, only a later commit proves that the partitions are still ours`() {
     var state = AssignmentState()
     let withoutPartitions = state.recordSuspension()
     state.recordAssignment(of: [jobs0])
@@ -74,7 +74,7 @@ private let jobs1 = TopicPartition("jobs", 1)
     let withPartitions = state.recordSuspension()
     #expect(!withoutPartitions && withPartitions)
     state.recordCommitOutcome(.committed)
-    #expect(state.isUncertain, "the commit was requested before the stop")
+    #expect(state.isUncertain, "the commit was requested before the suspension")
     state.recordCommitRequest()
     state.recordCommitOutcome(.willBeReadAgain(.illegalGeneration))
     #expect(state.isUncertain)

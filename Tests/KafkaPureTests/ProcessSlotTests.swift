@@ -52,6 +52,7 @@ import Testing
     // Debian's `flock` holds the lock in another process until that process dies.
     mkdir(directory.path + "/slot-0", 0o700)
     let locker = try SpawnedProcess("/usr/bin/flock", ["--close", directory.path + "/slot-0", "/bin/cat"])
+    // Each slot that is acquired in a loop is released at once.
     let attemptsMax = 10_000
     var attemptCount = 0
     while try ProcessSlot.acquire(under: directory.path).number == 0, attemptCount < attemptsMax {

@@ -102,7 +102,7 @@ func `host names and addresses are valid brokers`(broker: String) {
 }
 
 /// Kafka needs up to 13 s until another coordinator answers after the death of a node. Clients notice it a second later,
-/// and a member considers itself stopped two seconds before its session ends.
+/// and a member considers its partitions uncertain two seconds before its session ends.
 @Test func `a session outlasts the death of a node, and a member sends a heartbeat every second`() {
     let options = ConsumerOptions(membership: .manual)
     let usableMilliseconds = options.sessionMilliseconds - Consumer.sessionMarginMilliseconds

@@ -356,7 +356,7 @@ private func `a late answer about a start does not move a partition that has sta
 }
 
 /// The library stops reading a partition a moment after the call. A second stop in that moment ended the
-/// process. A process that wakes after a stop starts over twice within a millisecond.
+/// process. A process that wakes after a suspension starts over twice within a millisecond.
 @Test func `an assignment may be replaced while the library still releases the previous one`() async throws {
     try await onThread {
         let partitions: Int32 = 40

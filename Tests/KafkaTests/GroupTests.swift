@@ -283,10 +283,10 @@ func `a commit that fails in a rebalance is not fatal, and its records are read 
     }
 }
 
-@Test func `a member that was stopped but not evicted acts again after a commit succeeds`() async throws {
+@Test func `a member that was suspended but not evicted acts again after a commit succeeds`() async throws {
     try await onThread {
         let cluster = try makeCluster(brokers: 1)
-        let consumer = try makeMember(cluster, group: "stopped")
+        let consumer = try makeMember(cluster, group: "suspended")
         _ = try join(consumer)
         var batch = RecordBatch()
         _ = consumer.poll(into: &batch)

@@ -118,21 +118,23 @@ private func moveLeaders(of cluster: MockCluster) {
             let producer = try productProducer(on: cluster)
             _ = try producer.watermarks(of: TopicPartition("jobs", 1))
             cluster.stopAnswering(broker: 1)
+            // The library itself would wait for 6 s until it leaves the node.
+            let toleratedMilliseconds = 2500
             var startedAt = Instant.now()
             #expect(throws: KafkaError.self) {
                 try producer.watermarks(of: TopicPartition("jobs", 0), withinMilliseconds: 1000)
             }
-            #expect(Instant.now().milliseconds(since: startedAt) < 2500)
+            #expect(Instant.now().milliseconds(since: startedAt) < toleratedMilliseconds)
             startedAt = Instant.now()
             #expect(throws: KafkaError.self) {
                 try transactional.connectToLeaders(of: [topic], withinMilliseconds: 1000)
             }
-            #expect(Instant.now().milliseconds(since: startedAt) < 2500)
+            #expect(Instant.now().milliseconds(since: startedAt) < toleratedMilliseconds)
         }
     }
 
     /// A producer without its identity sends nothing to any node. It asks any one node for it.
-    @Test func `a node that gives a producer no identity holds it up for seconds`() async throws {
+    @Test func `a node that gives a producer no identity delays it only for seconds`() async throws {
         try await onThread {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
             cluster.stopAnswering(.initProducerID, onBroker: 1)
@@ -194,8 +196,7 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
-    @Test func `a question about the ends of a partition keeps its limit when the leader hangs`() async throws
-    {
+    @Test func `a query of the ends of a partition keeps its limit when the leader hangs`() async throws {
         try await onThread {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
             let producer = try productProducer(on: cluster)

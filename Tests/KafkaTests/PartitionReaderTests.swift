@@ -24,7 +24,7 @@ private func write(
 }
 
 /// A mock cluster with topics, and the readers of one process.
-private struct Bed {
+private struct Fixture {
     let mock: MockCluster
     let cluster: Cluster
 
@@ -61,11 +61,11 @@ extension PartitionReader {
 @Suite(.timeLimit(.minutes(5))) struct PartitionReaderTests {
     @Test func `readers of different topics share a client, and readers of one topic do not`() async throws {
         try await onThread {
-            let bed = try Bed(topics: ["a", "b"])
-            try write(0..<5, to: "a", of: bed.mock)
-            try write(10..<13, to: "b", of: bed.mock)
-            let (a, b) = (try bed.makeReader(of: "a"), try bed.makeReader(of: "b"))
-            #expect(bed.cluster.readers.clientCount == 1)
+            let fixture = try Fixture(topics: ["a", "b"])
+            try write(0..<5, to: "a", of: fixture.mock)
+            try write(10..<13, to: "b", of: fixture.mock)
+            let (a, b) = (try fixture.makeReader(of: "a"), try fixture.makeReader(of: "b"))
+            #expect(fixture.cluster.readers.clientCount == 1)
             a.assign(at: .beginning)
             b.assign(at: .beginning)
             var (numbersOfA, numbersOfB): ([Int], [Int]) = ([], [])
@@ -80,8 +80,8 @@ extension PartitionReader {
             #expect(ends.contains(.reachedEnd(TopicPartition("b", 0), offset: 3)))
             #expect(a.knownWatermarks(of: TopicPartition("a", 0))?.high == 5)
 
-            var other: PartitionReader? = try bed.makeReader(of: "a")
-            #expect(bed.cluster.readers.clientCount == 2)
+            var other: PartitionReader? = try fixture.makeReader(of: "a")
+            #expect(fixture.cluster.readers.clientCount == 2)
             other?.assign(at: .beginning)
             var numbersOfOther: [Int] = []
             #expect(
@@ -90,18 +90,18 @@ extension PartitionReader {
                     return numbersOfOther.count == 5
                 })
             other = nil
-            #expect(bed.cluster.readers.clientCount == 1)
+            #expect(fixture.cluster.readers.clientCount == 1)
         }
     }
 
     @Test func `a reader that does not poll holds up no other, and loses nothing`() async throws {
         try await onThread {
-            let bed = try Bed(topics: ["slow", "quick"], partitions: 4)
+            let fixture = try Fixture(topics: ["slow", "quick"], partitions: 4)
             // More than the client fetches ahead for a reader.
             for partition in 0..<Int32(4) {
-                try write(0..<400, to: "slow", of: bed.mock, partition: partition, padding: 10_000)
+                try write(0..<400, to: "slow", of: fixture.mock, partition: partition, padding: 10_000)
             }
-            let (slow, quick) = (try bed.makeReader(of: "slow"), try bed.makeReader(of: "quick"))
+            let (slow, quick) = (try fixture.makeReader(of: "slow"), try fixture.makeReader(of: "quick"))
             slow.assign(
                 startingAt: (0..<4).map {
                     PartitionStart(partition: TopicPartition("slow", $0), position: .offset(0))
@@ -109,7 +109,7 @@ extension PartitionReader {
             quick.assign(at: .beginning)
             var numbers: [Int] = []
             for step in 0..<10 {
-                try write(step * 10..<step * 10 + 10, to: "quick", of: bed.mock)
+                try write(step * 10..<step * 10 + 10, to: "quick", of: fixture.mock)
                 #expect(
                     try eventually {
                         _ = quick.read(into: &numbers)
@@ -117,7 +117,7 @@ extension PartitionReader {
                     })
             }
             #expect(numbers == Array(0..<100))
-            // After a silence the reader's partitions are parked.
+            // A poll of quick, after a time in which slow has not polled, parks the partitions of slow.
             let silence = ReaderClient.parkAfterMilliseconds + 1000
             quick.client.recordPoll(
                 of: ObjectIdentifier(quick), at: Instant.now().advanced(byMilliseconds: silence))
@@ -129,21 +129,23 @@ extension PartitionReader {
                     return slowNumbers.count >= 1600
                 })
             #expect(quick.client.parkedCount == 0)
+            // Each number is in all four partitions.
             #expect(slowNumbers.sorted() == (0..<1600).map { $0 / 4 })
         }
     }
 
     @Test func `a paused partition delivers nothing, and continues where it stopped`() async throws {
         try await onThread {
-            let bed = try Bed(topics: ["a", "b"])
-            let (reader, other) = (try bed.makeReader(of: "a"), try bed.makeReader(of: "b"))
+            let fixture = try Fixture(topics: ["a", "b"])
+            let (reader, other) = (try fixture.makeReader(of: "a"), try fixture.makeReader(of: "b"))
             reader.assign(at: .beginning)
             other.assign(at: .beginning)
             let partition = TopicPartition("a", 0)
             // A pause before the beginning is known.
             reader.pause([partition])
-            try write(0..<150, to: "a", of: bed.mock)
-            try write(0..<5, to: "b", of: bed.mock)
+            // More than one batch, so that records are left at the second pause.
+            try write(0..<150, to: "a", of: fixture.mock)
+            try write(0..<5, to: "b", of: fixture.mock)
             var (numbers, others): ([Int], [Int]) = ([], [])
             #expect(
                 try eventually {
@@ -160,7 +162,7 @@ extension PartitionReader {
                 })
             reader.pause([partition])
             let countAtPause = numbers.count
-            try write(5..<10, to: "b", of: bed.mock)
+            try write(5..<10, to: "b", of: fixture.mock)
             #expect(
                 try eventually {
                     _ = reader.read(into: &numbers)
@@ -182,24 +184,25 @@ extension PartitionReader {
         async throws
     {
         try await onThread {
-            let bed = try Bed(topics: ["a"])
-            try write(0..<20, to: "a", of: bed.mock)
-            let reader = try bed.makeReader(of: "a")
+            let fixture = try Fixture(topics: ["a"])
+            try write(0..<20, to: "a", of: fixture.mock)
+            let reader = try fixture.makeReader(of: "a")
+            // The connection is open before answers are delayed.
             _ = try reader.watermarks(of: TopicPartition("a", 0))
-            bed.mock.setRoundTripTime(milliseconds: 500)
+            fixture.mock.setRoundTripTime(milliseconds: 500)
             reader.assign(at: .beginning)
             reader.assign(at: .offset(7))
             var numbers: [Int] = []
             var events: [ConsumerEvent] = []
-            // The answer to the look-up comes as the result of an unknown query.
+            // The late answer to the look-up arrives as the result of a query that nobody waits for.
             #expect(
                 try eventually {
                     events += reader.read(into: &numbers)
                     let hasAnswer = events.contains { if case .queryCompleted = $0 { true } else { false } }
                     return hasAnswer && numbers.count >= 13
                 })
-            bed.mock.setRoundTripTime(milliseconds: 0)
-            try write(20..<25, to: "a", of: bed.mock)
+            fixture.mock.setRoundTripTime(milliseconds: 0)
+            try write(20..<25, to: "a", of: fixture.mock)
             #expect(
                 try eventually {
                     _ = reader.read(into: &numbers)
@@ -213,10 +216,10 @@ extension PartitionReader {
         async throws
     {
         try await onThread {
-            let bed = try Bed(topics: ["a", "b"])
-            for topic in ["a", "b"] { try write(0..<5, to: topic, of: bed.mock) }
+            let fixture = try Fixture(topics: ["a", "b"])
+            for topic in ["a", "b"] { try write(0..<5, to: topic, of: fixture.mock) }
             let (strict, lenient) = (
-                try bed.makeReader(of: "a"), try bed.makeReader(of: "b", outOfRange: .earliest)
+                try fixture.makeReader(of: "a"), try fixture.makeReader(of: "b", outOfRange: .earliest)
             )
             strict.assign(at: .offset(1000))
             lenient.assign(at: .offset(1000))
@@ -238,10 +241,10 @@ extension PartitionReader {
 
     @Test func `partitions that a reader gives back can be read by the next one`() async throws {
         try await onThread {
-            let bed = try Bed(topics: ["a"])
-            try write(0..<50, to: "a", of: bed.mock)
+            let fixture = try Fixture(topics: ["a"])
+            try write(0..<50, to: "a", of: fixture.mock)
             for _ in 0..<20 {
-                let reader = try bed.makeReader(of: "a")
+                let reader = try fixture.makeReader(of: "a")
                 reader.assign(at: .offset(10))
                 var numbers: [Int] = []
                 #expect(
@@ -252,7 +255,7 @@ extension PartitionReader {
                 #expect(numbers.first == 10)
                 reader.release()
                 #expect(reader.read(into: &numbers).isEmpty)
-                #expect(bed.cluster.readers.clientCount == 1)
+                #expect(fixture.cluster.readers.clientCount == 1)
             }
         }
     }

@@ -213,7 +213,8 @@ func `a fenced producer asks for a rebuild, and a new producer continues`(code: 
         let startedAt = Instant.now()
         #expect(try runTransaction("late") == .startOver)
         let milliseconds = Instant.now().milliseconds(since: startedAt)
-        // No further call of the lost producer is waited for: neither a commit nor an abort.
+        // The limit of the call is 2 s. No further call of the lost producer is waited for: neither a commit nor an
+        // abort.
         #expect((2000..<2900).contains(milliseconds), "\(milliseconds) ms")
         #expect(!runner.isReady && producerCount == 1)
 

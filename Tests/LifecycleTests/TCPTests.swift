@@ -259,7 +259,7 @@ import Testing
             TCPConnector(
                 host: "apns.example", port: port, on: loop,
                 deadline: Instant.now().advanced(byMilliseconds: milliseconds),
-                resolve: { $2(.success(addresses)) },
+                resolve: { _, _, answer in answer(.success(addresses)) },
                 report: { outcome in result.withLock { $0 = outcome } }
             ).start()
         }

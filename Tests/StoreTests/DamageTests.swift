@@ -88,7 +88,7 @@ struct DamageTests {
         let openMark = cleanMark.replacing(/condition clean [\d ]+/, with: "condition open").replacing(
             "committed false", with: "committed true")
         for round in 0..<40 {
-            // The first lengths are those of one byte, of one head page, and of both.
+            // The first lengths are those of one byte, of one meta page, and of both.
             let fixedLengths = [1, Self.pageBytes, 2 * Self.pageBytes]
             let length =
                 round < fixedLengths.count

@@ -33,6 +33,7 @@ struct FullDiskTests {
                 try environment.write { transaction throws(StoreError) in
                     try transaction.apply(batch, to: table)
                 }
+                // The transaction has no write at this position, so all positions are tested.
                 succeeded = store_faults_disarm() <= failingWrite
             } catch {
                 store_faults_disarm()
@@ -52,16 +53,16 @@ struct FullDiskTests {
         #expect(try reopened.rows(of: reopened.table(named: "rows")) == expected)
     }
 
-    @Test func `after a failed write of the head, reads continue too`() throws {
+    @Test func `after a failed write of the meta page, reads continue too`() throws {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
         try environment.put([1], value: [1], in: table)
-        // Counts the writes of a commit. The last one writes the head.
+        // Counts the writes of a commit. The last one writes the meta page.
         store_faults_arm(1_000, 0, ENOSPC)
         try environment.put([1], value: [2], in: table)
-        let writesBeforeHead = store_faults_disarm() - 1
-        // LMDB tries to repair the head with a second write.
-        store_faults_arm(writesBeforeHead, 2, ENOSPC)
+        let writesBeforeMetaPage = store_faults_disarm() - 1
+        // LMDB tries to repair the meta page with a second write.
+        store_faults_arm(writesBeforeMetaPage, 2, ENOSPC)
         #expect(throws: StoreError.diskFull(path: environment.path)) {
             try environment.put([1], value: [3], in: table)
         }

@@ -10,10 +10,10 @@ import Testing
 /// readers.
 ///
 /// A test fills a file, changes its bytes, and opens it again. The file must be discarded, or have all rows, because
-/// the change may have hit a free page. An LMDB file begins with two head pages, of which the newer one counts.
+/// the change may have hit a free page. An LMDB file begins with two meta pages, of which the newer one counts.
 struct HiddenDamageTests {
-    /// Positions in a head page: LMDB's page header has 16 bytes, and `MDB_meta` follows.
-    private enum Head {
+    /// Positions in a meta page: LMDB's page header has 16 bytes, and `MDB_meta` follows.
+    private enum MetaPosition {
         /// The description of the table that has the names of all tables (`MDB_db`), with 48 bytes.
         static let namesTable = 88
         static let namesTableFlags = namesTable + 4
@@ -82,11 +82,11 @@ struct HiddenDamageTests {
     }
 
     private func leafPages(of bytes: [UInt8]) -> [Page] {
-        // The first two pages are heads.
+        // The first two pages are meta pages.
         (2..<bytes.count / Self.pageBytes).map { page($0, of: bytes) }.filter { $0.flags == .leaf }
     }
 
-    /// Returns all positions of a key's bytes behind the heads.
+    /// Returns all positions of a key's bytes behind the meta pages.
     private func positions(of key: [UInt8], in bytes: [UInt8]) -> [Int] {
         (2 * Self.pageBytes..<bytes.count - key.count).filter {
             bytes[$0..<$0 + key.count].elementsEqual(key)
@@ -102,8 +102,8 @@ struct HiddenDamageTests {
         case pageOfAnotherTime
         /// LMDB would search names in another order than the stored one.
         case orderOfTheNames
-        /// The previous transaction would count, or the next one would overwrite the wrong head.
-        case numberOfAHead
+        /// The previous transaction would count, or the next one would overwrite the wrong meta page.
+        case numberOfAMetaPage
         /// The next row would overwrite others.
         case fillingOfAPage
         /// Only the tables' sums show their content.
@@ -133,12 +133,12 @@ struct HiddenDamageTests {
             }
         case .pageOfAnotherTime: variants = variantsWithOutdatedPages(of: intact, from: old)
         case .orderOfTheNames:
-            let position = newerHead(of: intact) * Self.pageBytes + Head.namesTableFlags
+            let position = newerMetaPage(of: intact) * Self.pageBytes + MetaPosition.namesTableFlags
             change(byteAt: position, flipping: 2)
-        case .numberOfAHead:
+        case .numberOfAMetaPage:
             for bit in [0, 1, 2, 3, 31, 62, 63] {
-                for head in 0..<2 {
-                    let number = head * Self.pageBytes + Head.transactionNumber
+                for metaPage in 0..<2 {
+                    let number = metaPage * Self.pageBytes + MetaPosition.transactionNumber
                     change(byteAt: number + bit / 8, flipping: 1 << (bit % 8))
                 }
             }
@@ -147,7 +147,7 @@ struct HiddenDamageTests {
                 change(byteAt: page.number * Self.pageBytes + Self.freeSpaceEnd, flipping: 8)
             }
         case .sums:
-            // The sum of a table has the length of its name and the name in its key.
+            // An entry is the length of the table's name, the name, and the sum in eight bytes. This is its last byte.
             for position in positions(of: [4] + Array("rows".utf8), in: intact) {
                 change(byteAt: position + 12, flipping: 1)
             }
@@ -159,14 +159,14 @@ struct HiddenDamageTests {
             try replaceFile(with: bytes, mark: mark)
             if try openAndCheck("\(damage)") { discardedCount += 1 }
         }
-        // Heads are always in use.
-        let isAlwaysInUse = damage == .orderOfTheNames || damage == .numberOfAHead
+        // Meta pages are always in use.
+        let isAlwaysInUse = damage == .orderOfTheNames || damage == .numberOfAMetaPage
         #expect(isAlwaysInUse ? discardedCount == variants.count : discardedCount > 0)
     }
 
-    /// Returns the number of the head page, 0 or 1, that has the newer transaction.
-    private func newerHead(of bytes: [UInt8]) -> Int {
-        let numbers = (0..<2).map { page($0, of: bytes).integer(at: Head.transactionNumber, size: 8) }
+    /// Returns the number of the meta page, 0 or 1, that has the newer transaction.
+    private func newerMetaPage(of bytes: [UInt8]) -> Int {
+        let numbers = (0..<2).map { page($0, of: bytes).integer(at: MetaPosition.transactionNumber, size: 8) }
         return numbers[0] > numbers[1] ? 0 : 1
     }
 
@@ -217,7 +217,7 @@ struct HiddenDamageTests {
         return false
     }
 
-    // Half of the bits are in head pages and in the first bytes of pages, which matter most.
+    // Half of the bits are in meta pages and in the first bytes of pages, which matter most.
     @Test func `a bit changed anywhere is detected or changes nothing`() throws {
         _ = try fillRows(with: 1)
         let intact = try fillRows(with: 2)
@@ -229,7 +229,7 @@ struct HiddenDamageTests {
             var bytes = intact
             let pageCount = round % 4 == 0 ? 2 : bytes.count / Self.pageBytes
             let page = random.number(below: pageCount)
-            let firstBytes = page < 2 ? Head.byteCount : 40
+            let firstBytes = page < 2 ? MetaPosition.byteCount : 40
             let position = random.number(below: round % 2 == 0 ? firstBytes : Self.pageBytes)
             bytes[Self.pageBytes * page + position] ^= 1 << random.number(below: 8)
             try replaceFile(with: bytes, mark: mark)
@@ -241,12 +241,12 @@ struct HiddenDamageTests {
     @Test func `a file that lost its tables differs from a new file`() throws {
         let intact = try fillRows(with: 1)
         let mark = try mark()
-        // In each head, the table of names becomes an empty one: no row, and -1 as its root page.
+        // In each meta page, the table of names becomes an empty one: no row, and -1 as its root page.
         var bytes = intact
-        for head in 0..<2 {
+        for metaPage in 0..<2 {
             for byte in 0..<8 {
-                bytes[Self.pageBytes * head + Head.namesTableRowCount + byte] = 0
-                bytes[Self.pageBytes * head + Head.namesTableRoot + byte] = 0xFF
+                bytes[Self.pageBytes * metaPage + MetaPosition.namesTableRowCount + byte] = 0
+                bytes[Self.pageBytes * metaPage + MetaPosition.namesTableRoot + byte] = 0xFF
             }
         }
         try replaceFile(with: bytes, mark: mark)

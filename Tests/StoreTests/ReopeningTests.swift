@@ -10,13 +10,13 @@ import Testing
 struct ReopeningTests {
     private let directory = TemporaryDirectory()
 
-    /// Fails the write of LMDB's head page and its repair. LMDB then rejects the environment.
-    private func breakHead(of environment: LMDBEnvironment, table: Table) throws {
-        // Counts the writes of a commit. The last one writes the head.
+    /// Fails the write of LMDB's meta page and its repair. LMDB then rejects the environment.
+    private func breakMetaPage(of environment: LMDBEnvironment, table: Table) throws {
+        // Counts the writes of a commit. The last one writes the meta page.
         store_faults_arm(1_000, 0, ENOSPC)
         try environment.put([1], value: [2], in: table)
-        let writesBeforeHead = store_faults_disarm() - 1
-        store_faults_arm(writesBeforeHead, 2, ENOSPC)
+        let writesBeforeMetaPage = store_faults_disarm() - 1
+        store_faults_arm(writesBeforeMetaPage, 2, ENOSPC)
         #expect(throws: StoreError.diskFull(path: environment.path)) {
             try environment.put([1], value: [3], in: table)
         }
@@ -48,7 +48,7 @@ struct ReopeningTests {
     func `a file that could not be reopened is opened by the next call that can`(_ first: Call) throws {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
-        try breakHead(of: environment, table: table)
+        try breakMetaPage(of: environment, table: table)
         try obstructOpening(of: environment)
         for call in [Call.write, .read, .write, .sync, .read] {
             do {
@@ -116,7 +116,7 @@ struct ReopeningTests {
     @Test func `a closed file stays closed, also if it could not be reopened`() throws {
         let environment = try LMDBEnvironment(directory: directory.path, tables: ["rows"])
         let table = environment.table(named: "rows")
-        try breakHead(of: environment, table: table)
+        try breakMetaPage(of: environment, table: table)
         try obstructOpening(of: environment)
         #expect(throws: StoreError.self) { try environment.put([1], value: [4], in: table) }
         try environment.close()
@@ -161,12 +161,12 @@ struct ReopeningTests {
             let value = try environment.value(of: [1], in: table)
             #expect(value == [2])
         } catch StoreError.refused {
-            // The head failed again between the reopening and the read.
+            // The meta page failed again between the reopening and the read.
         }
     }
 
-    /// Fails writes from each possible position in turn, including the head. Then writes, sometimes so much that the
-    /// map grows.
+    /// Fails writes from each possible position in turn, including the meta page. Then writes, sometimes so much
+    /// that the map grows.
     private static func failAndGrow(_ environment: LMDBEnvironment, table: Table, round: Int) throws {
         store_faults_arm(Int32(round % 5), 1_000, ENOSPC)
         do { try environment.put([2], value: [UInt8(round)], in: table) } catch StoreError.diskFull {}

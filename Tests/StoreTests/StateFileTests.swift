@@ -177,7 +177,7 @@ struct StateFileTests {
         #expect(try open().openingState == .discarded(.missingData))
     }
 
-    @Test func `a mark with any missing or changed byte is rejected or means the same`() throws {
+    @Test func `a mark that is cut off anywhere is rejected`() throws {
         try openAndDie { try commit($0) }
         let path = directory.path + "/state/mark"
         let markBytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -191,7 +191,7 @@ struct StateFileTests {
         #expect(try open().openingState == .discarded(.unreadableMark))
     }
 
-    @Test func `a condemned file starts empty and reports the reason`() throws {
+    @Test func `a file that was marked unusable starts empty and reports the reason`() throws {
         try openAndDie { file in
             try commit(file)
             try file.markUnusable(because: "table rows\nhas a row of 3 bytes")

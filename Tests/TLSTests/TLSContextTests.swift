@@ -50,6 +50,7 @@ import Testing
         let pipe = directory.filePath(named: "pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         #expect(sentence { try .server(chain: .file(pipe), key: .file(key)) } == "\(pipe) is not a file")
+        // The year 2100.
         let later = WallTime(milliseconds: 4_102_444_800_000)
         #expect(
             sentence { try .server(chain: .file(chain), key: .file(key), at: later) }?

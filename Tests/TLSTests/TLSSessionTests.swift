@@ -118,6 +118,7 @@ import Testing
         let pair = try Pair(try Certificates())
         pair.exchange(size: 1_000)
         try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try pair.client.encrypt($0) }
+        // The head of a record has five bytes, so this byte is ciphertext.
         pair.exchange(size: 1_000) { if $0.count > 8 { $0[8] ^= 1 } }
         #expect(pair.atServer.isEmpty)
         #expect(pair.events.contains { $0.hasPrefix("server TLS with client is broken: ") })

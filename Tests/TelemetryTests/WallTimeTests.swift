@@ -10,6 +10,7 @@ import Testing
     while seconds < 8_000_000_000 {
         let date = Date(timeIntervalSince1970: Double(seconds))
         #expect(WallTime(milliseconds: seconds * 1000).rfc3339 == formatter.string(from: date))
+        // About 37 days, so that the times of day differ too.
         seconds += 86_399 * 37 + 12_345
     }
     #expect(WallTime(milliseconds: 1_709_210_096_007).rfc3339 == "2024-02-29T12:34:56.007Z")

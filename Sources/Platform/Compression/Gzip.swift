@@ -9,6 +9,8 @@ package enum Gzip {
     /// Spare bytes beyond zlib's own bound.
     private static let spareBytes = 32
 
+    /// Returns the content of one gzip stream. Returns nil if it is damaged, if bytes follow it, or if the
+    /// content has more than `max` bytes.
     package static func decompress(_ bytes: UnsafeRawBufferPointer, max: Int) -> [UInt8]? {
         var stream = unsafe z_stream()
         guard unsafe zlib_inflate_gzip_init(&stream) == Z_OK else { return nil }
@@ -31,6 +33,7 @@ package enum Gzip {
         }
     }
 
+    /// Returns the content as one gzip stream. Returns nil only if there is no memory.
     package static func compress(_ content: [UInt8]) -> [UInt8]? {
         var stream = unsafe z_stream()
         guard unsafe zlib_deflate_gzip_init(&stream, level) == Z_OK else { return nil }

@@ -6,6 +6,8 @@ internal import COpenSSL
 /// used for two different messages with one key. Random nonces allow about 2³² messages. A nonce that is a
 /// keyed hash of the message allows any number of messages, and equal messages then have equal sealed forms.
 ///
+/// The bytes of `authenticating` are not part of the sealed message, but must be the same when it is opened.
+///
 /// The object owns two OpenSSL contexts (`EVP_CIPHER_CTX`) that have the key. It is confined to one thread.
 @safe package final class AES256GCM {
     package static let keyBytes = 32

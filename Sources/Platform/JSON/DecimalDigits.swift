@@ -22,9 +22,9 @@ enum DecimalDigits {
         // Without the codes of "0", leading zeros are zero bytes. The added bit is in the last digit, which is
         // written even if it is zero.
         let values = digits ^ zeroDigits
-        let zeros = (values | (1 &<< 56)).trailingZeroBitCount &>> 3
-        unsafe out.storeBytes(of: (digits &>> UInt64(8 &* zeros)).littleEndian, as: UInt64.self)
-        return 8 &- zeros
+        let leadingZeros = (values | (1 &<< 56)).trailingZeroBitCount &>> 3
+        unsafe out.storeBytes(of: (digits &>> UInt64(8 &* leadingZeros)).littleEndian, as: UInt64.self)
+        return 8 &- leadingZeros
     }
 
     /// Returns all eight digits of a number with at most eight digits, with leading zeros, as ASCII codes.

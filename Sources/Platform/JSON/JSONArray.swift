@@ -35,12 +35,12 @@ extension JSONValue {
     @inlinable @inline(always)
     package func array(countMax: Int) -> JSONArray {
         guard let nodeIndex, let node = unsafe matchingNode(ofKind: JSON_ARRAY),
-            unsafe Int(node.pointee.low) <= countMax
+            unsafe node.pointee.childCount <= countMax
         else {
             reportArray(countMax: countMax)
             return unsafe JSONArray(document: document, from: 0, count: 0)
         }
-        return unsafe JSONArray(document: document, from: nodeIndex + 1, count: Int(node.pointee.low))
+        return unsafe JSONArray(document: document, from: nodeIndex + 1, count: node.pointee.childCount)
     }
 
     @usableFromInline
@@ -48,6 +48,6 @@ extension JSONValue {
         guard let node = unsafe matchingNode(ofKind: JSON_ARRAY) else {
             return reportWrongKind(wanted: "an array")
         }
-        report("has \(unsafe node.pointee.low) elements, \(countMax) are allowed", as: .outOfRange)
+        report("has \(unsafe node.pointee.childCount) elements, \(countMax) are allowed", as: .outOfRange)
     }
 }

@@ -56,3 +56,8 @@ public import CSimdJSON
             as: UTF8.self)
     }
 }
+
+extension json_node {
+    /// The number of elements of an array or of members of an object.
+    @inlinable @inline(always) var childCount: Int { Int(low) }
+}

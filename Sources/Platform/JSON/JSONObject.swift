@@ -19,7 +19,7 @@ public import CSimdJSON
     /// The number of members.
     package var count: Int {
         guard let node else { return 0 }
-        return unsafe Int(document.pointee.index.nodes[node].low)
+        return unsafe nodes[node].childCount
     }
 
     /// Returns the member of this name, present or missing. It is fastest if members are requested in the
@@ -65,23 +65,24 @@ public import CSimdJSON
     func find(_ name: StaticString, in object: Int) -> Int? {
         let node = unsafe nodes + object
         guard unsafe node.pointee.names & name.nameBit != 0 else { return nil }
-        let next = unsafe node.pointee.high
-        guard unsafe next < node.pointee.next else { return search(name, in: object) }
-        let member = unsafe nodes + Int(next)
+        // Code usually requests members in the order of the document.
+        let likelyIndex = unsafe node.pointee.high
+        guard unsafe likelyIndex < node.pointee.next else { return search(name, in: object) }
+        let member = unsafe nodes + Int(likelyIndex)
         guard unsafe isName(name, of: member) else { return search(name, in: object) }
         unsafe member.pointee.kind |= JSONDocument.requestedFlag
         unsafe node.pointee.high = member.pointee.next
-        return Int(next)
+        return Int(likelyIndex)
     }
 
     /// Searches all members, and marks the member found: first the members after the last one found, then the
     /// members before it.
     @usableFromInline @inline(never)
     func search(_ name: StaticString, in object: Int) -> Int? {
-        let next = unsafe nodes[object].high
+        let afterLastFound = unsafe nodes[object].high
         guard
-            let member = unsafe search(name, from: next, to: nodes[object].next)
-                ?? search(name, from: UInt32(object) + 1, to: next)
+            let member = unsafe search(name, from: afterLastFound, to: nodes[object].next)
+                ?? search(name, from: UInt32(object) + 1, to: afterLastFound)
         else { return nil }
         unsafe nodes[member].kind |= JSONDocument.requestedFlag
         unsafe nodes[object].high = nodes[member].next

@@ -51,10 +51,10 @@ public import CSimdJSON
         unsafe generation = document.pointee.generation
     }
 
-    /// The number of the value's node, or nil if there is no value.
+    /// The index of the value's node in `index.nodes`, or nil if there is no value.
     @inlinable var nodeIndex: Int? { nodeNumber >= 0 ? Int(nodeNumber) : nil }
 
-    /// The value's node, or nil if there is no value.
+    /// A pointer to the value's node, or nil if there is no value.
     @inlinable @inline(always)
     var node: UnsafeMutablePointer<json_node>? {
         guard nodeNumber >= 0 else { return nil }

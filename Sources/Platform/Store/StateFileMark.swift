@@ -12,6 +12,8 @@ internal import Lifecycle
 ///     deaths 0
 ///     origin prod/registry/3
 ///     end
+///
+/// `deaths` is `crashesBeforeCommit`. The condition `unusable` is written as `condemned`.
 struct StateFileMark: Equatable {
     enum Condition: Equatable {
         /// A process has the data open, or died with it open.

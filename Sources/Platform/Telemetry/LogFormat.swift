@@ -1,4 +1,4 @@
-/// The format of a log line: one JSON object for machines, or columns for people.
+/// The format of a log line: one JSON object for machines, or text for people.
 package enum LogFormat: String, Sendable, CaseIterable {
     /// `{"ts":"2026-11-27T08:30:00.000Z","level":"info","component":"gateway","message":"started","port":8080}`
     case json

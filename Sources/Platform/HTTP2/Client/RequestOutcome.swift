@@ -5,7 +5,8 @@ package struct RequestOutcome: Sendable {
     package let endReason: EndReason
     /// The answer's status, 0 without an answer.
     package let status: UInt16
-    /// The error code of RST_STREAM. `.noError` if the stream was not reset.
+    /// The error code of RST_STREAM, or `.refusedStream` if a GOAWAY says that the request was not processed.
+    /// Otherwise `.noError`.
     package let code: HTTP2ErrorCode
     /// Whether the whole request was handed to the caller of `pull`, so that the peer may have it. APNs does
     /// not act on an incomplete request.

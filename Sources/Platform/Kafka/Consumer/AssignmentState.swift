@@ -13,7 +13,7 @@ package struct AssignmentState: Sendable {
     package private(set) var epoch = 0
     package private(set) var partitions: Set<TopicPartition> = []
     package private(set) var pausedPartitions: Set<TopicPartition> = []
-    /// Whether the process was stopped for so long that the group may have reassigned the partitions. It
+    /// Whether the process was suspended for so long that the group may have reassigned the partitions. It
     /// stays true until a later commit proves that it did not.
     package private(set) var isUncertain = false
     package private(set) var pendingRebalance: PendingRebalance?
@@ -21,8 +21,8 @@ package struct AssignmentState: Sendable {
     // The number of asynchronous commits. They are answered in the order of their requests.
     private var requestedCommits = 0
     private var completedCommits = 0
-    /// The commits that were requested before the process was stopped. Their answers prove nothing about the
-    /// time after the stop.
+    /// The commits that were requested before the suspension. Their answers prove nothing about the time
+    /// after it.
     private var commitsBeforeSuspension = 0
 
     package init() {}
@@ -44,7 +44,7 @@ package struct AssignmentState: Sendable {
         epoch += 1
     }
 
-    /// Notes that the process was stopped. Returns false if it has no partitions to lose.
+    /// Notes that the process was suspended for long. Returns false if it has no partitions to lose.
     package mutating func recordSuspension() -> Bool {
         if partitions.isEmpty { return false }
         isUncertain = true
@@ -52,7 +52,7 @@ package struct AssignmentState: Sendable {
         return true
     }
 
-    /// Notes that a commit was requested after the stop and has succeeded.
+    /// Notes that a commit that was requested after the suspension has succeeded.
     package mutating func confirmOwnership() { isUncertain = false }
 
     /// The number of commits without an answer.
@@ -60,11 +60,12 @@ package struct AssignmentState: Sendable {
 
     package mutating func recordCommitRequest() { requestedCommits += 1 }
 
-    /// Notes the answer to an asynchronous commit. Only a member that still owns its partitions can commit.
+    /// Notes the answer to an asynchronous commit, which may have been requested before the suspension. Only a
+    /// member that still owns its partitions can commit.
     package mutating func recordCommitOutcome(_ outcome: CommitOutcome) {
         completedCommits += 1
-        let wasRequestedAfterStop = completedCommits > commitsBeforeSuspension
-        if outcome == .committed, wasRequestedAfterStop { isUncertain = false }
+        let wasRequestedAfterSuspension = completedCommits > commitsBeforeSuspension
+        if outcome == .committed, wasRequestedAfterSuspension { isUncertain = false }
     }
 
     /// Notes that this member has taken the partitions.

@@ -6,8 +6,8 @@ extension Consumer {
     /// a revocation still answers in time.
     package static let revocationMarginMilliseconds = 5000
 
-    /// A reserve within the session timeout, so that a member considers itself stopped a little before the
-    /// group does.
+    /// A reserve within the session timeout, so that a member considers its partitions uncertain a little
+    /// before the group may reassign them.
     package static let sessionMarginMilliseconds = 2000
 
     /// The assignment epoch of the records of the next poll.
@@ -18,13 +18,13 @@ extension Consumer {
     /// Whether the library knows that the group has reassigned our partitions.
     package var isAssignmentLost: Bool { unsafe rd_kafka_assignment_lost(client.pointer) != 0 }
 
-    /// Returns whether external effects are still safe. A process that was stopped may not know that its
+    /// Returns whether external effects are still safe. A process that was suspended may not know that its
     /// partitions were reassigned. Right after it wakes, the library does not know either. So only a later
     /// successful commit clears the suspicion.
     package func isAssignmentCertain(at now: Instant) -> Bool {
         let pollAge = now.milliseconds(since: lastPolledAt)
-        let mayHaveBeenStopped = pollAge >= options.sessionMilliseconds - Self.sessionMarginMilliseconds
-        return !mayHaveBeenStopped && !assignment.isUncertain && !isAssignmentLost && !isClientEnded
+        let mayHaveBeenSuspended = pollAge >= options.sessionMilliseconds - Self.sessionMarginMilliseconds
+        return !mayHaveBeenSuspended && !assignment.isUncertain && !isAssignmentLost && !isClientEnded
     }
 
     /// Captures the group membership for a transaction over work that was read in `epoch`. Returns nil if

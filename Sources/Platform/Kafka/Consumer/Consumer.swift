@@ -28,7 +28,7 @@ package final class Consumer {
     var topicsWithKnownLeaders: Set<String> = []
     private var topicTable: TopicTable
     private var fetchWakeup: FetchWakeupCounter
-    /// The time of the last poll. A large age shows that the process was stopped.
+    /// The time of the last poll. A large age shows that the process was suspended.
     package private(set) var lastPolledAt = Instant.now()
 
     /// - Parameter name: The loop that uses this consumer, such as `planner-0`. It is a label of the metrics.
@@ -84,7 +84,7 @@ package final class Consumer {
         batch.clear()
         client.wakeup.clear()
         var events: [ConsumerEvent] = []
-        // A stop of the process between the polls. A stop during this poll is detected below.
+        // A suspension between the polls. A suspension during this poll is detected below.
         detectSuspension(since: lastPolledAt, allowedMilliseconds: 0, events: &events)
         guard ensureClient(waitMilliseconds: waitMilliseconds) else { return events }
         var wait = waitMilliseconds
@@ -111,18 +111,19 @@ package final class Consumer {
         return events
     }
 
-    /// Notes the time, and detects a stop of the process: time that neither the caller's wait nor its work explains.
+    /// Notes the time, and detects a suspension of the process: time that neither the caller's wait nor its
+    /// work explains.
     private func detectSuspension(
         since lastTime: Instant, allowedMilliseconds: Int, events: inout [ConsumerEvent]
     ) {
         let now = Instant.now()
-        let stoppedMilliseconds = now.milliseconds(since: lastTime) - allowedMilliseconds
+        let suspendedMilliseconds = now.milliseconds(since: lastTime) - allowedMilliseconds
         lastPolledAt = now
-        guard stoppedMilliseconds >= options.sessionMilliseconds - Self.sessionMarginMilliseconds else {
+        guard suspendedMilliseconds >= options.sessionMilliseconds - Self.sessionMarginMilliseconds else {
             return
         }
         if case .group = options.membership, assignment.recordSuspension() {
-            events.append(.suspended(milliseconds: stoppedMilliseconds))
+            events.append(.suspended(milliseconds: suspendedMilliseconds))
         }
     }
 

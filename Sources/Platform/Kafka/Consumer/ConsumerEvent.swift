@@ -11,7 +11,7 @@ package enum ConsumerEvent: Sendable, Equatable {
     /// The partitions already belong to another member. Commit nothing, drop current work, and call
     /// `release`.
     case lost([TopicPartition])
-    /// The process was stopped for so long that the partitions may be reassigned. A commit shows whether they
+    /// The process was suspended for so long that the partitions may be reassigned. A commit shows whether they
     /// are; it may repeat the same offsets. `isAssignmentCertain` is false until then.
     case suspended(milliseconds: Int)
     /// All records below `offset` have been delivered. It was the end of the partition at that time.

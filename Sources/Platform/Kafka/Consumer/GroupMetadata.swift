@@ -3,7 +3,7 @@ internal import CRdKafka
 /// The group membership at the start of a transaction: member, generation and assignment epoch. Kafka commits
 /// the transaction's offsets only for this generation.
 ///
-/// It is captured before the transaction's first record. Otherwise a member that was stopped and has rejoined
+/// It is captured before the transaction's first record. Otherwise a member that was suspended and has rejoined
 /// could commit old work under its new generation.
 @safe
 package final class GroupMetadata: Sendable {

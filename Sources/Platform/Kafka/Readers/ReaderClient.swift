@@ -24,8 +24,8 @@ final class ReaderClient: Sendable {
     private static let fetchKibibytesMax = 4096
     /// The limit of one partition in an answer, so that an answer holds records of several partitions.
     private static let partitionKibibytesMax = 512
-    /// The longest wait of a fetch for new records. A partition that starts waits for the fetch before. The
-    /// readers of a process share these fetches, so they cost little.
+    /// The longest wait of a fetch for new records. A partition that starts waits until the previous
+    /// fetch has ended. The readers of a process share these fetches, so they cost little.
     private static let fetchMilliseconds = 100
 
     private struct ReaderState {

@@ -149,7 +149,7 @@ package final class TransactionRunner {
                 return .startOver
             }
         } catch {
-            return outcome(of: error, with: producer)
+            return handle(error, of: producer)
         }
         let deadline = Deadline(milliseconds: Self.otherWorkMilliseconds)
         while producer.outstandingRecords > 0, deadline.millisecondsLeft > 0 {
@@ -168,7 +168,7 @@ package final class TransactionRunner {
             let milliseconds = Instant.now().milliseconds(since: offsetsSentAt)
             let isLate =
                 error.operation == .sendOffsets && milliseconds > TransactionalProducer.callMillisecondsMax
-            return outcome(of: error, with: producer, isLate: isLate)
+            return handle(error, of: producer, isLate: isLate)
         }
     }
 
@@ -176,8 +176,8 @@ package final class TransactionRunner {
     /// that fails or cannot help. The caller reads the batch again in each case.
     ///
     /// - Parameter isLate: Whether the loop has waited so long that it must not wait for an abort too.
-    private func outcome(
-        of failure: TransactionFailure, with producer: TransactionalProducer, isLate: Bool = false
+    private func handle(
+        _ failure: TransactionFailure, of producer: TransactionalProducer, isLate: Bool = false
     ) -> TransactionOutcome {
         if failure.code.isFencing { producer.countFence() }
         log.warning("a transaction was not committed; its batch is read again", .field("error", failure))

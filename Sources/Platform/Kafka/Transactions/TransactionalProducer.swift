@@ -159,6 +159,7 @@ package final class TransactionalProducer {
             timestamp: timestamp)
     }
 
+    /// Whether the partition takes no records now. Then `takeRefusedPartition` returns it.
     private func refuses(_ topic: Topic, partition: Int32?) -> Bool {
         if unavailablePartitions.isEmpty { return false }
         guard let partition else { return false }
@@ -262,7 +263,7 @@ package final class TransactionalProducer {
         var lastPoll = Instant.now()
         while outstandingRecords > 0 {
             let now = Instant.now()
-            // A long gap between two polls shows that the process was stopped. Then the limit begins again.
+            // A long gap between two polls shows that the process was suspended. Then the limit begins again.
             if now.milliseconds(since: lastPoll) >= limit / 2 { deadline = Deadline(milliseconds: limit) }
             lastPoll = now
             if deadline.millisecondsLeft == 0 {

@@ -15,12 +15,14 @@ import Testing
     @Test func `the fleet keeps its laws in days full of faults`() async throws {
         let count = trialCount(base: 3)
         let output = try await output(ofArguments: ["--seed", "1", "--count", "\(count)", "--minutes", "3"])
+        // A story that broke no law is one line.
         #expect(output.split(separator: "\n").count == count)
     }
 
     @Test func `a seed tells the same story again`() async throws {
         let arguments = ["--seed", "7", "--minutes", "1"]
         let first = try await output(ofArguments: arguments)
+        // The trace is a number that depends on everything that happened.
         #expect(first.contains("trace"))
         #expect(try await output(ofArguments: arguments) == first)
     }
@@ -41,6 +43,7 @@ import Testing
         let arguments = ["--seed", "3", "--minutes", "3", "--clock-jumps", "--first-part"]
         let output = try await output(ofArguments: arguments, status: 1)
         let title = try #require(output.firstMatch(of: #/has (\d+) of (\d+) steps/#))
+        // Fewer than a quarter of the steps are left.
         let (left, all) = (try #require(Int(title.1)), try #require(Int(title.2)))
         #expect(left * 4 < all)
         let steps = try #require(output.matches(of: #/--without (\S+)/#).last).1

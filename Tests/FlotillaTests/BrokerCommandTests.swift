@@ -55,6 +55,7 @@ struct BrokerCommandTests {
             try await first.waitForOutput(containing: "broker: serving")
             first.send(signal: SIGTERM)
             #expect(try await first.exitStatus() == 0)
+            // One entry is the copy of the catalog, which is removed below too.
             let logs = try FileManager.default.contentsOfDirectory(atPath: path + "/logs").count - 1
             #expect(logs > 0)
             for name in ["/catalog", "/logs/catalog"] {

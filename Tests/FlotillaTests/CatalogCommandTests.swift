@@ -137,7 +137,7 @@ struct CatalogCommandTests {
     }
 
     /// Posts a report about a user, and returns the HTTP status as text.
-    private func post(_ key: String, user: String, _ proof: String?) async throws -> String {
+    private func post(_ key: String, user: String, proof: String?) async throws -> String {
         let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
         let curl = try ChildProcess(
             "curl",
@@ -150,7 +150,7 @@ struct CatalogCommandTests {
         return String(curl.output.suffix(3))
     }
 
-    @Test func `a secret is shown once, required, rotated and retired`() async throws {
+    @Test func `a secret for user proofs is shown once, required, rotated and retired`() async throws {
         try await createShop()
         let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
             .trimmingCharacters(in: .whitespacesAndNewlines)
@@ -167,24 +167,24 @@ struct CatalogCommandTests {
         #expect(try await userProof("--require", "yes").status == 0)
         let annByFirst = try await proof(of: "ann", by: first)
         try await eventually("the gateway requires proofs") {
-            try await post(key, user: "ann", nil) == "422"
+            try await post(key, user: "ann", proof: nil) == "422"
         }
-        #expect(try await post(key, user: "ann", annByFirst) == "202")
-        #expect(try await post(key, user: "bob", annByFirst) == "422")
+        #expect(try await post(key, user: "ann", proof: annByFirst) == "202")
+        #expect(try await post(key, user: "bob", proof: annByFirst) == "422")
 
         // A second secret beside it, and then without the first one.
         let second = try await userProof("--new").output.trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(try await userProof("--new").status == ExitCode.usage, "two secrets are the limit")
         let annBySecond = try await proof(of: "ann", by: second)
         try await eventually("the gateway knows the second secret") {
-            try await post(key, user: "ann", annBySecond) == "202"
+            try await post(key, user: "ann", proof: annBySecond) == "202"
         }
-        #expect(try await post(key, user: "ann", annByFirst) == "202")
+        #expect(try await post(key, user: "ann", proof: annByFirst) == "202")
         #expect(try await userProof("--retire").status == 0)
         try await eventually("the first secret is invalid") {
-            try await post(key, user: "ann", annByFirst) == "422"
+            try await post(key, user: "ann", proof: annByFirst) == "422"
         }
-        #expect(try await post(key, user: "ann", annBySecond) == "202")
+        #expect(try await post(key, user: "ann", proof: annBySecond) == "202")
 
         // A change of the app keeps the secrets, and no output shows them.
         let updated = try await installation.flotilla(
@@ -196,7 +196,7 @@ struct CatalogCommandTests {
         #expect(!catalog.contains(first) && !catalog.contains(second))
         #expect(try await userProof("--off").status == ExitCode.usage, "it must be confirmed")
         #expect(try await userProof("--off", "--yes").status == 0)
-        try await eventually("no proof is required") { try await post(key, user: "bob", nil) == "202" }
+        try await eventually("no proof is required") { try await post(key, user: "bob", proof: nil) == "202" }
     }
 
     @Test func `schedules without a proof are allowed until this is changed`() async throws {

@@ -11,9 +11,10 @@ import Testing
 }
 
 @Test(arguments: [
-    "up", "down", "run", "broker", "topics", "apps", "keys", "report", "group", "user", "installation", "lag",
-    "apns-simulator", "config", "version", "groups", "sends", "events", "audit",
-    "users", "installations",
+    "up", "down", "run", "broker", "topics", "apps", "types", "segments", "keys", "report", "send", "cancel",
+    "schedules", "webhooks", "groups", "users", "installations", "sends", "events", "audit", "group", "user",
+    "installation", "lag", "dead-letters", "replay", "repair", "apns-simulator", "sealing-keys", "doctor",
+    "health-check", "config", "version",
 ])
 func `every command has help with an example`(command: String) async throws {
     let answer = try await flotilla(command, "--help")

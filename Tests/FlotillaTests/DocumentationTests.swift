@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// Tests that the documents agree with the binary and the code.
+/// Tests that the text of the documents agrees with the binary and the code. `DocumentsTests` runs their calls.
 struct DocumentationTests {
     /// Metrics that the page about upgrades names because they are gone.
     private static let removedMetrics: Set<Substring> = ["flotilla_fan_out_page_rows"]

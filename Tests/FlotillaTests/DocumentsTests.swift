@@ -1,7 +1,8 @@
 import ProcessTesting
 import Testing
 
-/// The short form of `deploy/prove documents`, with three phones.
+/// The short form of `deploy/prove documents`, with three phones: it runs the calls of the documents.
+/// `DocumentationTests` compares the text of the documents with the code.
 struct DocumentsTests {
     @Test(.timeLimit(.minutes(5))) func `every call of the documents does what its document says`()
         async throws

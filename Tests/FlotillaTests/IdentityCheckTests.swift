@@ -17,7 +17,7 @@ import Testing
         )
         var firstCheck = IdentityCheck(of: first)
         var secondCheck = IdentityCheck(of: second)
-        // Each process reads the records of both.
+        // Each process reads the records of both. A record of another run counts only behind the process's own record.
         let firstErrors = [first, second, first, second].map { firstCheck.check($0) }
         let secondErrors = [first, second, first].map { secondCheck.check($0) }
         #expect(firstErrors.allSatisfy { $0 == nil })

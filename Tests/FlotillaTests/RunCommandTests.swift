@@ -26,6 +26,7 @@ struct RunCommandTests {
                     "127.0.0.1:0", "--gateway-listen", "127.0.0.1:0", "--log-format", "text",
                 ])
             try await process.waitForOutput(containing: "broker: serving")
+            // Only the first start creates topics.
             if texts.isEmpty { try await process.waitForOutput(containing: "topics: created topics") }
             texts.append(try String(contentsOfFile: keys, encoding: .utf8))
             process.send(signal: SIGTERM)

@@ -91,16 +91,16 @@ struct ScheduledActivityTests {
         #expect(start.status == 202, "\(start.body)")
         #expect(try await phoneShows("locked", within: 60_000))
         for _ in 0..<2 {
-            let cancelled = try await schedule("chest_timer_1", inSeconds: 600, status: "never")
-            #expect(cancelled.status == 200, "\(cancelled.body)")
+            let laterCancelled = try await schedule("chest_timer_1", inSeconds: 600, status: "never")
+            #expect(laterCancelled.status == 200, "\(laterCancelled.body)")
         }
         let scheduled = try await schedule("chest_timer", inSeconds: 3, status: "ready")
         #expect(scheduled.status == 200, "\(scheduled.body)")
         let dueAt = try #require(Int(scheduled.member("dueAt")))
         let listed = try await call("GET", "/v1/schedules?user=user-0")
         #expect(listed.body.matches(of: #/"scheduleId"/#).count == 3, "\(listed.body)")
-        let canceled = try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer_1")
-        #expect(canceled.body == #"{"canceled":2}"#)
+        let cancellation = try await call("DELETE", "/v1/schedules?user=user-0&activity=chest_timer_1")
+        #expect(cancellation.body == #"{"canceled":2}"#)
         #expect(try await phoneShows("ready", within: 60_000))
         #expect(now >= dueAt, "the update was shown before it was due")
         try await reportTap(scheduleID: scheduled.member("scheduleId"))
@@ -125,6 +125,7 @@ struct ScheduledActivityTests {
                     """#)
             #expect(report.status == 202, "\(report.body)")
         }
+        // Until fan-out knows ann's report, a send finds no activity.
         try await eventually("a send to the activity of ann only") {
             let scheduled = try await call(
                 "POST", "/v1/schedules",

@@ -75,6 +75,7 @@ struct SendCommandTests {
         let cancelled = try await installation.flotilla("cancel", id, "--app", "shop", "--json")
         #expect(cancelled.status == 0 && cancelled.output == "{\"sendId\":\"\(id)\"}\n", "\(cancelled)")
         #expect(try await installation.flotilla("cancel", id, "--app", "bank").status == ExitCode.noInput)
+        // The send, its repetition, and the cancel.
         let records = try await kcat("sends")
         #expect(records.count == 3 && records.allSatisfy { $0.hasPrefix("shop/m1 ") })
         func actions(in topic: String) async throws -> [String] {

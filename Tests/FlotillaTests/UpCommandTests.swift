@@ -2,7 +2,8 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// `flotilla up`, with the results that the first screen of the README promises.
+/// `flotilla up`, with the results that the first screen of the README promises, and `flotilla lag` and `replay offset`
+/// on its broker.
 struct UpCommandTests {
     /// Starts `flotilla up` on free ports.
     private func up(_ data: String, _ arguments: String...) throws -> ChildProcess {

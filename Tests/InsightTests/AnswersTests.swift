@@ -150,6 +150,7 @@ import Topics
             var facts = ProcessFacts(
                 process: "p\(process)", version: "1", stages: ["webhooks"], settings: [], startedAt: 0)
             facts.at = 1
+            // The last two calls are of another endpoint and of another app.
             facts.deliveries = (0..<6).map { number in
                 WebhookDelivery(
                     app: number == 5 ? "bank" : "shop", endpoint: number == 4 ? "other" : "billing",
@@ -166,6 +167,7 @@ import Topics
             let answer = try await stage.answer(.deliveries, id: "billing", parameters)
             return (answer["items"] as? [[String: Any]] ?? []).compactMap { $0["eventId"] as? String }
         }
+        // Newest first: process 1 writes each call a millisecond after process 0.
         let all = (0..<4).reversed().flatMap { ["events-1-\($0)", "events-0-\($0)"] }
         try await eventually("both processes are known") { try await items() == all }
         #expect(try await items(["outcome": "failed"]) == ["events-1-0", "events-0-0"])
@@ -404,7 +406,7 @@ import Topics
             writer.write(
                 key: RecordKey.join("shop", "e:" + user), value: erasure.encoded(), partition: lane)
         }
-        // The user's former profile.
+        // The record of the user's profile, which the erasure replaces.
         writer.write(key: erasure.key, value: erasure.encoded())
         #expect(writer.finish())
     }

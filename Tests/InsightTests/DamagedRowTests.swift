@@ -12,7 +12,7 @@ import Testing
 
 @testable import Insight
 
-/// Rows that a disk has changed, and records that cannot be read.
+/// Rows that a disk has changed, records that cannot be read, and a position that no answer has named.
 struct DamagedRowTests {
     private static let rowCount = 1200
 

@@ -40,7 +40,7 @@ struct DisplayReasonTests {
         .init(hash: hash, sealed: InstallationRowMapping.redactedToken, environment: .production, at: time)
     }
 
-    /// Returns a push of a version with its outcome. It was written as many milliseconds after `day`.
+    /// Returns a push of a version with its outcome. Its receipt was written `version` milliseconds after `day`.
     private func push(
         _ version: Int64, _ outcome: ReceiptOutcome, reason: String? = nil, status: Int? = nil,
         entry: String = "update:act-1", event: PushEvent = .update
@@ -118,12 +118,14 @@ struct DisplayReasonTests {
     @Test func `a rejected token is reported with APNs' reason and time`() {
         var test = self
         test.phone.refusedTokens = [.init(hash: "bb22", at: Self.day + 50)]
+        // The reason has the time of the receipt, and not the later time at which ingest noted the refusal.
         let reason = test.diagnosis([push(43, .rejected, reason: "Unregistered", status: 410)]).reason
         #expect(reason.code == .refused && reason.at == Self.day + 43)
         #expect(
             reason.sentence
                 == "no push can reach it: APNs rejected its update token (Unregistered) at \(PhoneDiagnosis.time(Self.day + 43)), and the phone has not reported a new one since"
         )
+        // Without a receipt, the reason has the time of ingest's note.
         test.phone.activities = []
         test.phone.refusedTokens = [.init(hash: "aa11", at: Self.day + 60)]
         let start = test.diagnosis([]).reason

@@ -51,6 +51,7 @@ struct FailureListTests {
         return query
     }
 
+    /// A query that has read as many rows as it may ends its page. The largest limit is never reached.
     @Test(arguments: [23, 200, 100_000])
     func `pages contain each failure of the send once`(rows: Int) throws {
         let lane = try Self.filledLane()

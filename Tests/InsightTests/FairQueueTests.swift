@@ -37,6 +37,7 @@ struct FairQueueTests {
     @Test func `old use counts less than new use`() {
         var queue = Self.queue()
         for name in ["old", "new"] { _ = queue.add(0, of: name, at: Self.start) }
+        // Among callers with the same use the name decides.
         #expect(queue.takeNext(at: Self.start)?.caller == "new")
         #expect(queue.takeNext(at: Self.start)?.caller == "old")
         queue.finish("old", nanoseconds: 4e9, at: Self.start)
@@ -56,13 +57,14 @@ struct FairQueueTests {
         #expect(queue.removeAll().sorted() == [0, 1, 9] && queue.waitingCount == 0)
     }
 
-    @Test func `too many callers are forgotten, but not those with queries`() {
+    @Test func `a caller with a query is not forgotten when there are too many callers`() {
         var queue = Self.queue(callers: 10)
         _ = queue.add(7, of: "waiting", at: Self.start)
         for number in 0..<100 {
             let name = "caller-\(number)"
             _ = queue.add(number, of: name, at: Self.start)
-            // "waiting" has used nothing, so its query comes first once.
+            // "waiting" has used nothing, so its query is taken in the first round. It stays in work until the loop is
+            // over.
             while let next = queue.takeNext(at: Self.start), next.caller != "waiting" {
                 queue.finish(next.caller, nanoseconds: 1e6, at: Self.start)
             }

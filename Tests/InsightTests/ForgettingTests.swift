@@ -47,7 +47,7 @@ struct ForgettingTests {
         #expect(try deleteAll(before: begin + 600 * minute, in: file) == 600 * tables.count + 60)
         // One receipt a minute uses every sixth of the 96 slots of ten seconds.
         let tenSecondPeriods = SeriesResolution.tenSeconds.slotCount / 6
-        let tenMinutePeriods = 90
+        let tenMinutePeriods = 900 / 10
         let youngPeriods = tenMinutePeriods + SeriesResolution.minute.slotCount + tenSecondPeriods
         #expect(try file.rowCount(of: .series) == youngPeriods)
         for table in tables {

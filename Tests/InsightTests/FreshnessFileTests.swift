@@ -27,6 +27,7 @@ struct FreshnessFileTests {
         return log
     }
 
+    /// Returns the sample of a minute. Its number of phones on the newest state tells it from its neighbors.
     private func sample(_ number: Int64) -> Sample {
         Sample(at: number * minute, running: 944, onNewest: Int(number % 945))
     }

@@ -40,6 +40,7 @@ struct FreshnessHistoryTests {
             history.samples(of: app, in: 0..<1_000_000).count
         }
         #expect(samples(of: "shop") == FreshnessHistory.samplesMax)
+        // The app shop has one of the places.
         for number in 0..<FreshnessHistory.appsMax {
             history.add(
                 Sample(at: 1, running: 1, onNewest: 1), of: "app-\(number)", groupsBehind: [])

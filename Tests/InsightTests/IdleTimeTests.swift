@@ -37,7 +37,8 @@ struct IdleTimeTests {
         #expect(laterRows.events == firstRows.events + 100)
     }
 
-    /// The position of a file that has read up to an offset, with a record behind which it can recognize its topic.
+    /// The position of a file that has read up to an offset. The last record, by which it recognizes its topic, is two
+    /// offsets before, because the marker of a transaction follows it.
     private func position(at offset: Int64) -> AppliedPosition {
         AppliedPosition(
             of: partition,

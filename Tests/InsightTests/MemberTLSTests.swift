@@ -56,6 +56,7 @@ struct MemberTLSTests {
     @Test func `a member with TLS is asked with the certificate that it publishes`() async throws {
         let server = try makeServer()
         let trusted = member(at: server.port, certificate: authority.certificatePEM)
+        // The large body needs many records of TLS, which have at most 16 KiB.
         #expect(
             try await ask(trusted, bodies: [10, 300_000])
                 == ["Bearer secret 10", "Bearer secret 300000"])

@@ -78,7 +78,7 @@ struct QueryLimitTests {
         #expect(result.eventCounts.map(\.count).reduce(0, +) == 2000)
     }
 
-    @Test func `one hour that is too large for an answer is refused`() throws {
+    @Test func `one hour with more rows than a query may read is refused`() throws {
         let lane = try FilledLane()
         try lane.fill(events: 500, spacing: 1) { Self.event($0, groups: 500) }
         var query = LaneQuery(.counts, app: "shop")

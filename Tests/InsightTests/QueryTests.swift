@@ -110,6 +110,7 @@ struct QueryTests {
         systems.add(2, on: 18)
         tally.countJobs(SendTally.JobOutcome(outcome: .accepted), systems: systems, at: receipt.writtenAt)
         var result = QueryResult()
+        // Only s1.c1 is a resend of s1: an undo has another content, and s11 is another send.
         result.tallies = ["s1", "s1.c1", "s1.undo", "s1.undo.c2", "s1.c1.undo", "s11.c1"].map {
             QueryResult.EnvironmentTally(send: $0, environment: .production, tally: tally)
         }

@@ -109,7 +109,7 @@ struct ReceiptBatchTests {
             .init(.expired, lines: lines(70)),
         ]
         var batch = ReceiptBatch()
-        // The last line has no system.
+        // The systems belong to the lines 2, 5, 7 and 9. Line 70 has none. A repeated receipt counts nothing more.
         for _ in 0..<2 { try batch.count(receipt, systems: [17, 26, 18, 17], storedIn: MemoryRows()) }
         let tally = try #require(batch.tallies.values.first)
         func counts(_ outcome: ReceiptOutcome) -> [Int] {

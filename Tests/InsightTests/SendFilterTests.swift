@@ -82,6 +82,7 @@ struct SendFilterTests {
             ("failed", summary(outcomes: [(.accepted, 2), (.expired, 1)], expanded: 3)),
             ("open", summary(outcomes: [(.accepted, 2)], expanded: 3)),
             ("open", summary(expanded: 0, isComplete: false)), ("nobody", summary(expanded: 0)),
+            // A receipt shows that there was a push, even if the lanes have counted no job.
             ("done", summary(outcomes: [(.accepted, 2)], expanded: 0)),
         ]
         for (expected, summary) in sends {

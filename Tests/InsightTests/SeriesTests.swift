@@ -8,7 +8,7 @@ import Testing
 
 /// The series of an app: periods, the ring of their rows, and the answer of a lane.
 struct SeriesTests {
-    /// Returns receipts of a day in time order, as the newest of a slot counts.
+    /// Returns receipts of a day in time order, because a slot keeps only its newest period.
     private func receipts(seed: Int, sheets: Int) -> [Receipt] {
         var day = RandomDay(seed: seed)
         return day.receipts(sheets: sheets).sorted { $0.writtenAt < $1.writtenAt }
@@ -37,17 +37,15 @@ struct SeriesTests {
         var query = LaneQuery(.series, app: "flash")
         query.code = SeriesResolution.tenMinutes.rawValue
         let periods = lane.reader.answer(query).periods
-        let found = Dictionary(
-            uniqueKeysWithValues: periods.map { period in
-                (
-                    period.at,
-                    Dictionary(
-                        uniqueKeysWithValues: ReceiptOutcome.allCases.compactMap { outcome in
-                            period.count(of: outcome) > 0
-                                ? (outcome.rawValue, period.count(of: outcome)) : nil
-                        })
-                )
-            })
+        var found: [Int64: [String: Int]] = [:]
+        for period in periods {
+            var counts: [String: Int] = [:]
+            for outcome in ReceiptOutcome.allCases where period.count(of: outcome) > 0 {
+                counts[outcome.rawValue] = period.count(of: outcome)
+            }
+            let previous = found.updateValue(counts, forKey: period.at)
+            #expect(previous == nil, "one period for each beginning")
+        }
         #expect(found == expected && !expected.isEmpty)
         for period in periods where period.count(of: .accepted) > 0 {
             #expect(period.latencies.count == period.count(of: .accepted))

@@ -51,6 +51,7 @@ struct TappedActivityTests {
     @Test func `a start is behind a tap until the activity is updated`() {
         #expect(send(behind: [start(40), start(41, group: "match-2")]) == "s-40")
         #expect(send(behind: [start(40), push(41)]) == "s-41")
+        // If the phone has not reported the group, the activity's type decides, or the group that the tap names.
         var test = self
         test.phone.activities[0].group = nil
         #expect(test.send(behind: [start(40, type: "Order"), start(39)]) == "s-39")

@@ -20,6 +20,7 @@ import Testing
         (plan.awayMilliseconds, plan.calmMilliseconds) = (10_000...11_000, 3000)
         let result = try await ClusterKillTest(
             plan: plan,
+            // The plan counts nodes from 1, and `NodeOutages` from 0.
             nodes: ClusterKillTest.Nodes(
                 kill: { outages.kill(node: $0 - 1) }, start: { outages.start(node: $0 - 1) }),
             programs: programs, brokers: cluster.brokers, directory: directory.path

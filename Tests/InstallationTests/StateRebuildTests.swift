@@ -17,9 +17,10 @@ import Testing
         let fleet = try await Fleet(plan: plan, programs: programs, directory: directory.path)
         let backend = FleetBackend(fleet: fleet)
         let match = FleetMatch(group: "match", fleet: fleet, backend: backend)
-        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true))
+        try await match.waitUntilFound(phones: plan.phones, byDryRun: match.startBody(isDryRun: true))
         var sends = [try await match.send(match.startBody(), named: "start")]
-        try await match.wait(for: plan.phones, in: match.updateBody(goals: 0, isDryRun: true))
+        try await match.waitUntilFound(
+            phones: plan.phones, byDryRun: match.updateBody(goals: 0, isDryRun: true))
 
         var goals = 0
         func sendUpdates() async throws {

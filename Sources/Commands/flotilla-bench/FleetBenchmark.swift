@@ -52,8 +52,8 @@ struct FleetBenchmark {
     private static func waitForReports(of phones: Int, in match: FleetMatch, on fleet: Fleet) async throws {
         let waitStartedAt = Date()
         let progress = StepProgressReporter(name: "reports", on: fleet) { "reports arrive" }
-        try await match.wait(
-            for: phones, in: match.startBody(isDryRun: true),
+        try await match.waitUntilFound(
+            phones: phones, byDryRun: match.startBody(isDryRun: true),
             meanwhile: { try await progress.reportIfDue() })
         printIndented(
             "reports: \(grouped(Double(phones))) phones can be started after \(format(secondsSince: waitStartedAt)) s"
@@ -65,7 +65,7 @@ struct FleetBenchmark {
             "\(grouped(Double(try await match.deliveredPushCount()))) phones have it"
         }
         _ = try await match.send(match.startBody(), named: "start")
-        try await match.wait(forDelivered: phones, meanwhile: { try await progress.reportIfDue() })
+        try await match.waitUntilDelivered(pushes: phones, meanwhile: { try await progress.reportIfDue() })
     }
 
     /// Waits until each started phone has reported its update token, which a dry run of an update counts.
@@ -73,8 +73,8 @@ struct FleetBenchmark {
         async throws
     {
         let progress = StepProgressReporter(name: "update tokens", on: fleet) { "tokens arrive" }
-        try await match.wait(
-            for: phones, in: match.updateBody(goals: 0, isDryRun: true),
+        try await match.waitUntilFound(
+            phones: phones, byDryRun: match.updateBody(goals: 0, isDryRun: true),
             meanwhile: { try await progress.reportIfDue() })
     }
 

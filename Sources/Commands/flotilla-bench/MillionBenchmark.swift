@@ -37,7 +37,7 @@ enum MillionBenchmark {
             let pushCountBefore = try await match.deliveredPushCount()
             let processorTime = FleetProcessorTime(of: fleet)
             let update = try await match.send(match.updateBody(goals: goals), named: "update-\(goals)")
-            try await match.wait(forDelivered: pushCountBefore + options.phones)
+            try await match.waitUntilDelivered(pushes: pushCountBefore + options.phones)
             try await Task.sleep(for: .seconds(receiptSeconds))
             let answerTimes = try readAnswerTimes(from: fleet.recordsPath, since: update.acceptedAt)
             let secondsByProcess = processorTime.seconds

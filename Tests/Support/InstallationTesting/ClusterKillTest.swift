@@ -149,7 +149,8 @@ package final class ClusterKillTest {
         defer { try? fleet.writeLogs() }
         // No node dies before the match has begun.
         clusterState = .calm(until: .max)
-        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true), meanwhile: advance)
+        try await match.waitUntilFound(
+            phones: plan.phones, byDryRun: match.startBody(isDryRun: true), meanwhile: advance)
         var sends = [try await match.send(match.startBody(), named: "start", meanwhile: advance)]
         try await waitUntilShown(goals: 0)
         acceptedAt = [WallTime.now().milliseconds]

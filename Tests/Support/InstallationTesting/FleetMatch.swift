@@ -51,9 +51,9 @@ package struct FleetMatch {
             body, key: fleet.mainApp.sendKey, idempotencyKey: "\(runID)-\(name)", meanwhile: meanwhile)
     }
 
-    /// Waits until a dry run with the body finds this many phones.
-    package func wait(
-        for phones: Int, in body: String, meanwhile: () async throws -> Void = {}
+    /// Waits until a dry run finds this many phones.
+    package func waitUntilFound(
+        phones: Int, byDryRun body: String, meanwhile: () async throws -> Void = {}
     ) async throws {
         var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
         var highestCount: Int?
@@ -102,8 +102,8 @@ package struct FleetMatch {
     }
 
     /// Waits until this many pushes were delivered since the start of the simulator.
-    package func wait(
-        forDelivered pushes: Int, meanwhile: () async throws -> Void = {}
+    package func waitUntilDelivered(
+        pushes: Int, meanwhile: () async throws -> Void = {}
     ) async throws {
         var deadline = PollingDeadline(seconds: Self.noProgressSecondsMax)
         var highestCount = 0

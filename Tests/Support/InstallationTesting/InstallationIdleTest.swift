@@ -67,9 +67,10 @@ package final class InstallationIdleTest {
     /// Plays a match from its start to its end, and waits until every phone shows the newest state.
     private func playMatch(named name: String) async throws -> [FleetBackend.AcceptedSend] {
         let match = FleetMatch(group: groupID(ofMatch: name), fleet: fleet, backend: backend)
-        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true))
+        try await match.waitUntilFound(phones: plan.phones, byDryRun: match.startBody(isDryRun: true))
         var sends = [try await match.send(match.startBody(), named: "\(name)-start")]
-        try await match.wait(for: plan.phones, in: match.updateBody(goals: goals, isDryRun: true))
+        try await match.waitUntilFound(
+            phones: plan.phones, byDryRun: match.updateBody(goals: goals, isDryRun: true))
         for _ in 0..<plan.updates {
             goals += 1
             sends.append(try await match.send(match.updateBody(goals: goals), named: "\(name)-\(goals)"))

@@ -156,7 +156,8 @@ package final class InstallationKillTest {
     /// Plays the match from its start to its end, during all faults, and waits until its sends are complete.
     private func playMatch() async throws {
         nextFaultAt = WallTime.now().milliseconds
-        try await match.wait(for: plan.phones, in: match.startBody(isDryRun: true), meanwhile: advance)
+        try await match.waitUntilFound(
+            phones: plan.phones, byDryRun: match.startBody(isDryRun: true), meanwhile: advance)
         try await send(match.startBody(), named: "start")
         for goals in 1...plan.updates {
             let nextUpdateAt = WallTime.now().milliseconds + Self.updateIntervalMilliseconds

@@ -73,10 +73,11 @@ final class Story {
         jobCount += try ReceiptLaw(in: world).check(since: startedAt - Self.clockErrorMax)
     }
 
-    /// Lets days pass in which nothing happens, with running or with stopped processes.
+    /// Lets days pass without a step, with running or with stopped processes.
     private func idle() throws {
         let areStopped = world.random.number(below: 3) != 0
-        // Longer than any retention, if no process has to be simulated meanwhile.
+        // Stopped processes cost no work, so their idle time can be longer than the seven days for which sends and
+        // reports are kept. An idle day of running processes is simulated.
         let days = areStopped ? 1 + world.random.number(below: 9) : 1
         world.tell("nothing happens for \(days) days\(areStopped ? ", and the processes are stopped" : "")")
         let stopped = areStopped ? world.processes : []

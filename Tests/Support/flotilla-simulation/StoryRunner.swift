@@ -70,28 +70,32 @@ struct StoryRunner {
     func shrink(_ parameters: StoryParameters, thatEndsWith status: Int32) {
         let end = secondsOfMachine() + Self.shrinkSeconds
         var shortest = parameters
-        func stillFails(_ tried: StoryParameters) -> Bool {
+        /// Plays a shorter story, and keeps it as the shortest one if it ends with the same status.
+        func keepIfItFails(_ tried: StoryParameters) -> Bool {
             guard secondsOfMachine() < end, self.status(of: tried) == status else { return false }
             shortest = tried
             return true
         }
         var firstPart = shortest
         firstPart.endsBeforeIdleDays = true
-        _ = stillFails(firstPart)
+        _ = keepIfItFails(firstPart)
         let plan = StoryPlan(seed: parameters.seed, minutes: parameters.minutes)
         let steps = shortest.endsBeforeIdleDays ? plan.parts[0] : plan.steps
         // Faults first, because a story with fewer faults says more.
         let faults = steps.filter { if case .fault = $0.action { true } else { false } }
         let others = steps.filter { if case .fault = $0.action { false } else { true } }
         for numbers in [faults, others].map({ $0.map(\.number) }) {
-            drop(numbers, from: { shortest }, while: stillFails)
+            drop(numbers, from: { shortest }, ifAllowedBy: keepIfItFails)
         }
         tell(shortest, steps: steps, end: status)
     }
 
     /// Drops numbers in pieces, first large ones and then smaller ones.
+    ///
+    /// - Parameter keepIfItFails: Plays a story without a piece. Returns true if the piece is not needed.
     private func drop(
-        _ numbers: [Int], from current: () -> StoryParameters, while stillFails: (StoryParameters) -> Bool
+        _ numbers: [Int], from current: () -> StoryParameters,
+        ifAllowedBy keepIfItFails: (StoryParameters) -> Bool
     ) {
         var remaining = numbers
         var size = remaining.count
@@ -101,7 +105,7 @@ struct StoryRunner {
                 let piece = remaining[start..<min(start + size, remaining.count)]
                 var tried = current()
                 tried.droppedSteps.formUnion(piece)
-                if stillFails(tried) {
+                if keepIfItFails(tried) {
                     remaining.removeSubrange(piece.indices)
                 } else {
                     start += size

@@ -134,6 +134,7 @@ struct APNsProbe {
 }
 
 extension PushEnd {
+    /// The fault of a push without an answer.
     fileprivate var text: String {
         switch self {
         case .notProcessed(let fault), .unknown(let fault): fault.rawValue

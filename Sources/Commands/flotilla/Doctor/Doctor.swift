@@ -28,7 +28,8 @@ struct Doctor {
     /// depend on it are skipped.
     func runChecks() async -> [Finding] { [checkDescriptors()] + (await checkCluster()) }
 
-    /// Checks Kafka, then its topics, then the catalog in a topic, then the apps in the catalog.
+    /// Checks Kafka, then its topics, then the catalog in a topic, then the apps in the catalog. Without Kafka or its
+    /// topics no app is known, and only the directory of the provider keys is checked.
     private func checkCluster() async -> [Finding] {
         guard
             let admin = try? AdminClient(

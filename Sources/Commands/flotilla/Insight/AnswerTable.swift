@@ -18,7 +18,8 @@ struct AnswerTable {
     private static let entriesMax = 10_000
 
     let columns: [Column]
-    /// The names that the list may have in an answer. The first that is present counts.
+    /// The names that the list may have in an answer. The first that is present counts. An older version of the stage
+    /// uses the second name.
     let lists: [StaticString]
 
     /// Returns the text for people, or one line for each entry for programs.

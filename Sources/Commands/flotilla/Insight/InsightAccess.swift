@@ -33,7 +33,7 @@ struct InsightAccess {
             if let answer = await Self.ask(query, relay: relay), let body = answer.body {
                 return try Self.body(body, ifStatusIsGood: answer.status)
             }
-            // The processes are known when the topic has been read.
+            // No process is known until the relay has read `members` to its end.
             try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
         }
         throw CommandError(

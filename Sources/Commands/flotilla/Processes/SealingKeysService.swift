@@ -49,8 +49,8 @@ struct SealingKeysService: Service {
         }
     }
 
-    /// Writes the record of another process again if this process has written over it. Two processes started at the
-    /// same time, and the other record came first. Compaction keeps the last record, so that one must be the other's.
+    /// Writes the record of another process again if this process has written over it: both started at the same time,
+    /// and the other record came first. Compaction keeps only the last record, so the last one must be the other's.
     private func restore(
         _ otherRecord: SealingRecord?, over ownRecord: SealingRecord?, context: ServiceContext
     ) throws {

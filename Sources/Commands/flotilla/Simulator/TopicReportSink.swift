@@ -89,11 +89,12 @@ final class TopicReportSink: ReportSink {
         deliveries.removeAll(keepingCapacity: true)
     }
 
+    /// Sends the waiting reports as far as possible, and schedules the next attempt.
     private func sendPending() {
         guard !isEnded else { return }
         var pauseMilliseconds = Self.tickMilliseconds
         if !pending.isEmpty {
-            let sentCount = connect().map { sendPending(with: $0.producer, to: $0.topic) } ?? 0
+            let sentCount = connect().map { enqueuePending(with: $0.producer, for: $0.topic) } ?? 0
             if sentCount == 0 { pauseMilliseconds = Self.retryMilliseconds }
         }
         if !pending.isEmpty || !inFlight.isEmpty {
@@ -101,9 +102,9 @@ final class TopicReportSink: ReportSink {
         }
     }
 
-    /// Sends the waiting reports in order until the producer's queue is full. Returns the number of reports
+    /// Gives the waiting reports to the producer, in order, until its queue is full. Returns the number of reports
     /// that it queued or refused, which do not wait any longer.
-    private func sendPending(with producer: Producer, to topic: Topic) -> Int {
+    private func enqueuePending(with producer: Producer, for topic: Topic) -> Int {
         var sentCount = 0
         var failure: String?
         sending: for report in pending {

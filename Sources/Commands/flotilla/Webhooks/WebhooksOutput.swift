@@ -39,6 +39,7 @@ struct WebhooksOutput {
             writer.field("url", endpoint.url)
             writer.field("events", endpoint.types.map(\.rawValue))
             writer.field("createdAt", endpoint.createdAt)
+            // The newest secret is the first.
             writer.field("secretCreatedAt", endpoint.secrets.first?.createdAt)
             writer.field("disabledAt", endpoint.disabling?.at)
             writer.field("disabledBecause", endpoint.disabling?.reason)

@@ -21,8 +21,8 @@ struct EventCountsReport {
     ///   - split: The properties that buckets distinguish: code, type, group, user.
     init(counts: [QueryResult.EventCount], isDaily: Bool, split: Set<String>) {
         for count in counts {
-            totals[count.key.code, default: 0] += count.count
             let key = count.key
+            totals[key.code, default: 0] += count.count
             let hour = isDaily ? key.hour - key.hour % 24 : key.hour
             let bucket = Bucket(
                 at: hour * EventCounts.hourMilliseconds, code: split.contains("code") ? key.code : nil,

@@ -107,7 +107,8 @@ final class FreshnessFile {
         return key
     }
 
-    /// Returns the parts of a key that zero bytes end, and the value. Returns nil if the row is damaged.
+    /// Returns the names in a key, which end with zero bytes, and the value. The bytes behind the names, such as a
+    /// sample's minute, are further elements of the list. Returns nil if the row is damaged.
     private static func row(
         key: Span<UInt8>, stored: Span<UInt8>, valueBytes: Int
     ) -> (names: [String], value: [UInt8])? {

@@ -11,6 +11,7 @@ extension QueryHandler {
     ) async throws(CallProblem) -> HTTPResponse {
         var query = LaneQuery(.userList, app: call.app)
         let limit = try parameters.limit()
+        // The extra entry shows whether the list continues.
         query.limit = limit + 1
         query.after = try parameters.cursor()
         try parameters.checkAllRead()

@@ -13,6 +13,7 @@ extension QueryHandler {
         query.code = try parameters.text("reason")
         query.isOldestFirst = true
         let limit = try parameters.limit(max: Int64(LaneQuery.limitMax))
+        // The extra entry shows whether the list continues.
         query.limit = limit + 1
         query.after = try parameters.cursor()
         let format = try parameters.choice("format", of: ["json", "csv"])

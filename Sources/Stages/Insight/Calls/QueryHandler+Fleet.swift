@@ -11,7 +11,8 @@ extension QueryHandler {
         let lags = await lagMonitor.lags()
         let members = await fanOut.knownMembers()
         let processes = await fanOut.knownProcesses()
-        // A query without names finds no rows, but shows the lanes that answer.
+        // A query without names finds no rows, but shows the lanes that answer. If a limit ends it, the other parts of
+        // the report are still useful.
         var query = LaneQuery(.running, app: call.app)
         query.names = []
         let result = await fanOut.run(query)
@@ -30,6 +31,7 @@ extension QueryHandler {
                 writer.field("address", member.address)
                 writer.field("startedAt", member.startedAt)
                 writer.field("heardAt", member.at)
+                // None of the lanes that the member has announced has answered.
                 let isAway = !member.lanes.isEmpty && Set(member.lanes).isDisjoint(with: result.lanes)
                 writer.field("isAway", isAway ? true : nil)
                 writer.list("lanes", of: member.lanes) { $1.value($0) }

@@ -16,6 +16,7 @@ extension QueryHandler {
         let state = try parameters.choice("state", of: ["live", "ended", "all"])
         query.code = state == "all" ? nil : state
         let limit = try parameters.limit()
+        // The extra entry shows whether the list continues.
         query.limit = limit + 1
         query.after = try parameters.cursor()
         try parameters.checkAllRead()
@@ -38,7 +39,7 @@ extension QueryHandler {
         var query = LaneQuery(.groups, app: call.app)
         (query.names, query.user) = ([id], user)
         let result = try await ask(query)
-        // If the group is sent to single users only, it has no state of the whole group.
+        // A user to whom nothing was sent alone has the state of the whole group.
         let wantedRecipient: Recipient? = user.map { .user($0) }
         let scopes = result.scopes.map(\.value)
         guard let scope = scopes.first(where: { $0.key.recipient == wantedRecipient }) ?? scopes.first else {

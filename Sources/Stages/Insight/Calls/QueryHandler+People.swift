@@ -31,17 +31,17 @@ extension QueryHandler {
         async let pendingPushes = pushes(to: [recipient], on: nil, app: call.app)
         async let pendingEvents = events(
             app: call.app, user: id, installation: nil, since: result.erasures[recipient.text])
-        let (pushes, events) = await (pendingPushes, pendingEvents)
-        try Self.checkLimit(of: events)
+        let (foundPushes, foundEvents) = await (pendingPushes, pendingEvents)
+        try Self.checkLimit(of: foundEvents)
         let erasedAt = result.erasures[recipient.text] ?? 0
-        let visiblePushes = pushes.pushes.filter { $0.at > erasedAt }
+        let visiblePushes = foundPushes.pushes.filter { $0.at > erasedAt }
         let isUnknown =
-            phones.isEmpty && profile == nil && visiblePushes.isEmpty && events.events.isEmpty
+            phones.isEmpty && profile == nil && visiblePushes.isEmpty && foundEvents.events.isEmpty
             && result.timers.isEmpty
         if isUnknown {
             // The receipts that were not read may be the person's.
-            try Self.checkLimit(of: pushes)
-            throw emptyResultProblem(for: [result, pushes, events])
+            try Self.checkLimit(of: foundPushes)
+            throw emptyResultProblem(for: [result, foundPushes, foundEvents])
         }
         let scopes = try await scopes(of: phones, app: call.app, user: id)
         let diagnoses = phones.map { phone in
@@ -50,15 +50,15 @@ extension QueryHandler {
                 pushes: visiblePushes.filter { .installation($0.addressee.installation) == phone.subject },
                 now: now)
         }
-        return objectResponse(from: [result, pushes, events, scopes.found]) { writer in
+        return objectResponse(from: [result, foundPushes, foundEvents, scopes.found]) { writer in
             writer.field("userId", id)
             writer.field("tags", profile?.tags?.value)
             writer.field("attributes", profile?.attributes?.value)
             writer.objects("installations", of: diagnoses) {
                 InstallationReport(diagnosis: $0).write(to: &$1)
             }
-            write(pushes: visiblePushes, events: events, to: &writer)
-            writer.field("pushesIncomplete", pushes.limit == nil ? nil : true)
+            write(pushes: visiblePushes, events: foundEvents, to: &writer)
+            writer.field("pushesIncomplete", foundPushes.limit == nil ? nil : true)
             Self.write(schedules: result.timers, to: &writer)
             InstallationReport.writeReason(Self.mostUrgentReason(of: diagnoses.map(\.reason)), to: &writer)
         }
@@ -79,18 +79,18 @@ extension QueryHandler {
         async let pendingPushes = pushes(to: Array(recipients), on: id, app: call.app)
         async let pendingEvents = events(
             app: call.app, user: nil, installation: id, since: phone.erasedUpTo?.received)
-        let (pushes, events) = await (pendingPushes, pendingEvents)
-        try Self.checkLimit(of: events)
-        let visiblePushes = pushes.pushes.filter { $0.at > phone.erasedUpTo?.received ?? 0 }
+        let (foundPushes, foundEvents) = await (pendingPushes, pendingEvents)
+        try Self.checkLimit(of: foundEvents)
+        let visiblePushes = foundPushes.pushes.filter { $0.at > phone.erasedUpTo?.received ?? 0 }
         var user: String?
         if case .user(let name) = phone.recipient { user = name }
         let scopes = try await scopes(of: [phone], app: call.app, user: user)
         let diagnosis = PhoneDiagnosis(
             installation: phone, scopes: scopes.byKey, pushes: visiblePushes, now: now)
-        return objectResponse(from: [result, pushes, events, scopes.found]) { writer in
+        return objectResponse(from: [result, foundPushes, foundEvents, scopes.found]) { writer in
             InstallationReport(diagnosis: diagnosis).write(to: &writer)
-            write(pushes: visiblePushes, events: events, to: &writer)
-            writer.field("pushesIncomplete", pushes.limit == nil ? nil : true)
+            write(pushes: visiblePushes, events: foundEvents, to: &writer)
+            writer.field("pushesIncomplete", foundPushes.limit == nil ? nil : true)
         }
     }
 

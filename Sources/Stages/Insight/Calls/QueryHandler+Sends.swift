@@ -25,10 +25,10 @@ extension QueryHandler {
             let groupSends = try await newestSends(of: group, app: call.app, limit: Self.versionsMax)
             let next = try await nextSendTime(
                 after: summary.acceptedAt, of: group, app: call.app, newest: groupSends)
-            let taps = await taps(of: group, app: call.app, times: [summary.acceptedAt, next])
+            let counted = await taps(of: group, app: call.app, times: [summary.acceptedAt, next])
             // Taps that could not be counted in time are left out.
-            if taps.limit == nil { summary.opened = taps.taps.first ?? 0 }
-            results += [groupSends, taps]
+            if counted.limit == nil { summary.opened = counted.taps.first ?? 0 }
+            results += [groupSends, counted]
             var summaries = [summary]
             results += try await addWaitingPhones(to: &summaries, app: call.app)
             summary = summaries[0]
@@ -141,13 +141,14 @@ extension QueryHandler {
         var summaries = page.map { SendSummary(id: $0.value, results: result) }
         var results = [listed, result]
         if let group = query.group, !summaries.isEmpty {
+            // On a later page, the taps of the newest send end at the last send of the page before.
             let newestEnd = query.after?.at ?? Self.timeMax
-            let taps = await taps(
+            let counted = await taps(
                 of: group, app: query.app, times: [newestEnd] + page.map(\.position.at), isFalling: true)
-            for index in summaries.indices where taps.limit == nil && index < taps.taps.count {
-                summaries[index].opened = taps.taps[index]
+            for index in summaries.indices where counted.limit == nil && index < counted.taps.count {
+                summaries[index].opened = counted.taps[index]
             }
-            results.append(taps)
+            results.append(counted)
         }
         results += try await addWaitingPhones(to: &summaries, app: query.app)
         let lines = zip(page, summaries).map { SendPage.Line(position: $0.position, summary: $1) }
@@ -184,7 +185,7 @@ extension QueryHandler {
     ) async throws(CallProblem) -> Int64 {
         let laterTimes = newest.sends.map(\.position.at).filter { $0 > acceptedAt }
         guard let earliest = laterTimes.min() else { return Self.timeMax }
-        // Each lane lists its newest sends, so a shorter list is complete.
+        // Each lane lists its newest sends, so a list below the limit is complete.
         if newest.sends.count < Self.versionsMax { return earliest }
         return try await NextSendSearch.firstTime(
             after: acceptedAt, atMost: earliest, limit: Self.versionsMax

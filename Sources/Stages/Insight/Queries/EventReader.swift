@@ -144,10 +144,10 @@ final class EventReader {
         for query: LaneQuery, lane: Int32, budget: QueryBudget, erasedUpTo: (String) throws -> Int64
     ) throws -> CountList {
         self.budget = budget
-        var ordered = query
-        // The list can then end at an hour, behind which nothing was counted.
-        ordered.isOldestFirst = true
-        let selection = EventSelection(query: ordered, lane: lane)
+        var oldestFirst = query
+        // If a limit ends the reading, all hours before the last one that was read are complete.
+        oldestFirst.isOldestFirst = true
+        let selection = EventSelection(query: oldestFirst, lane: lane)
         let statement = try database.prepare(selection.statement(columns: Column.names))
         var sums = HourlySums()
         // The error of `erasedUpTo`, which ends the reading. `readRows` itself throws only errors of SQLite.

@@ -36,6 +36,7 @@ struct EventSelection {
         // The time of the position bounds the index, so that a later page does not read the earlier ones.
         addCondition("at >=", .integer(isOldestFirst ? max(from, after.at) : from))
         addCondition("at <", .integer(isOldestFirst ? to : min(to, after.at + 1)))
+        // Within the position's millisecond, the list continues behind this offset.
         let offset = Self.offset(after: after, in: lane, isAscending: isOldestFirst)
         values += [.integer(after.at), .integer(offset)]
         let (timeNumber, offsetNumber) = (values.count - 1, values.count)

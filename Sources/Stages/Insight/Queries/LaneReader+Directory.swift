@@ -6,7 +6,8 @@ internal import Store
 // breaker.
 
 extension LaneReader {
-    /// A byte behind every key that begins with a name and a zero byte. No name contains it.
+    /// The byte behind a name with which a range begins after all keys of the name: in those a zero byte follows the
+    /// name, and no name contains this byte.
     private static let behindName: UInt8 = 1
 
     /// Lists the users that installations or profiles name. An erased user is not listed.

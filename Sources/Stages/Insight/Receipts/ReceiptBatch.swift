@@ -55,7 +55,8 @@ package struct ReceiptBatch {
             let slot = SeriesSlot(of: receipt.writtenAt, app: receipt.app, resolution: resolution)
             let beginning = resolution.beginning(of: receipt.writtenAt)
             var period = try period(in: slot, storedIn: rows) ?? PeriodTally(at: beginning)
-            // The receipt is older than the whole series.
+            // A slot with a later period means that the receipt is older than the whole series. A slot with an earlier
+            // period is used again, as in a ring buffer.
             if period.at > beginning { continue }
             if period.at < beginning { period = PeriodTally(at: beginning) }
             period.countJobs(outcome, jobs: jobs, after: receipt.writtenAt - receipt.acceptedAt)

@@ -14,15 +14,15 @@ extension InsightLoop {
         endOffsets.submitDueQuery(at: now, with: endOffsetQueries.submit)
         for (query, result) in endOffsetQueries.takeResults() {
             for answer in endOffsets.handle(result, to: query, at: now) {
-                startReading(answer.partition, between: answer.watermarks)
+                prepareStart(of: answer.partition, between: answer.watermarks)
             }
         }
         startAllPartitions(at: now)
     }
 
     /// Prepares the start of one partition of an open lane: its file decides whether it continues, skips
-    /// deleted records, or is rebuilt.
-    private func startReading(_ topicPartition: TopicPartition, between ends: Watermarks) {
+    /// deleted records, or is rebuilt. `startAllPartitions` starts it.
+    private func prepareStart(of topicPartition: TopicPartition, between ends: Watermarks) {
         guard let lane = lanes[topicPartition.partition], let topic = topic(of: topicPartition),
             fullFiles[topicPartition] == nil
         else { return }

@@ -10,6 +10,7 @@ package final class InsightService: Stage {
     package static let name = "insight"
     package static let summary =
         "keeps results of sends and states of people, and answers questions about them"
+    /// Each topic has an LMDB file in each lane, except `events`: the loop and each reading thread open a SQLite file.
     package static let fileDescriptors = StageFileDescriptors(
         clients: 4, filesPerLane: 7, databasesPerLane: 1 + QueryLimits.threads)
     package static let topics: [TopicName] = InsightTopic.allCases.map(\.name) + [.members]

@@ -34,6 +34,7 @@ enum InsightTopic: Int, CaseIterable, Sendable {
         switch self {
         case .receipts, .progress: 7 * 86_400_000
         case .events, .auditSends: 30 * 86_400_000
+        // Kafka deletes tombstones after this time. An hour is the margin.
         case .groups, .installations, .timers: TopicLayout.deleteRetentionMilliseconds - 3_600_000
         case .audit: 400 * 86_400_000
         }

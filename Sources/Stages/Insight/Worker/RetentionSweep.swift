@@ -14,22 +14,25 @@ struct RetentionSweep {
     // The state of the pass through each table, by the table's name.
     /// The keys that the pass has not read yet.
     private var remainingRanges: [String: KeyRange] = [:]
-    /// The time with which the current pass began.
-    private var passTimes: [String: Int64] = [:]
-    /// The time with which the last whole pass began. A later pass finds only what got old since.
-    private var finishedTimes: [String: Int64] = [:]
+    /// The limit of the current pass: it began to delete the rows before this time.
+    private var passLimits: [String: Int64] = [:]
+    /// The limit of the last whole pass. A later pass finds only the rows that have become too old since.
+    private var finishedLimits: [String: Int64] = [:]
 
     /// Deletes the old rows of the next page. After the last page of a table the next call starts again.
     ///
-    /// - Parameter isInOrder: Whether the rows are nearly in time order, with the oldest first.
+    /// - Parameters:
+    ///   - isInOrder: Whether the rows are nearly in time order, with the oldest first.
+    ///   - limit: The time before which a row is old, in milliseconds since 1970.
     mutating func deleteNextPage(
-        of table: String, isInOrder: Bool, in file: StateFile, before time: Int64
+        of table: String, isInOrder: Bool, in file: StateFile, before limit: Int64
     ) throws(StoreError) -> DeletedRows {
         if remainingRanges[table] == nil {
-            // A pass through rows in order ends at the first young row, so it costs nothing.
+            // A pass through rows in order ends at the first young row, so it is cheap. An interval of 1 ms only keeps
+            // it from running twice for one limit.
             let interval = isInOrder ? 1 : Self.passIntervalMilliseconds
-            if let finished = finishedTimes[table], time < finished + interval { return DeletedRows() }
-            passTimes[table] = time
+            if let finished = finishedLimits[table], limit < finished + interval { return DeletedRows() }
+            passLimits[table] = limit
         }
         var oldRows = RowBatch()
         var range = remainingRanges[table] ?? .everything
@@ -41,7 +44,7 @@ struct RetentionSweep {
                 // The time is checked first, so that young rows are not read completely. A corrupt row is
                 // left for its reader to report.
                 guard isBeforeYoungRow, stored.count >= RowChecksum.byteCount + Self.timeByteCount,
-                    BigEndian.number(in: stored, at: RowChecksum.byteCount) < UInt64(clamping: time)
+                    BigEndian.number(in: stored, at: RowChecksum.byteCount) < UInt64(clamping: limit)
                 else {
                     if isInOrder { isBeforeYoungRow = false }
                     return
@@ -53,7 +56,7 @@ struct RetentionSweep {
         // A pass through a table in order begins at the first row again, because the rows before were deleted.
         remainingRanges[table] = hasMore && !isInOrder ? range : nil
         let isPassOver = !hasMore || (isInOrder && !isBeforeYoungRow)
-        if isPassOver { finishedTimes[table] = passTimes[table] }
+        if isPassOver { finishedLimits[table] = passLimits[table] }
         let deleted = DeletedRows(count: oldRows.count, mayHaveMore: !isPassOver)
         if oldRows.isEmpty { return deleted }
         try file.write { transaction throws(StoreError) in

@@ -33,6 +33,7 @@ final class VirtualAPNs: ThreadOwner {
     private let simulator: Simulator
     private let faults: APNsFaults
     private(set) var senderSettings = SenderSettings()
+    /// APNs is never stopped.
     let stoppedUntil = Instant(nanoseconds: 0)
 
     init(in world: World, for fleet: Fleet) throws {
@@ -46,13 +47,8 @@ final class VirtualAPNs: ThreadOwner {
         settings.keys.append(
             ProviderKey(keyID: app.keyID, teamID: app.teamID, key: key.verifyingKey))
 
-        senderSettings.authorities = "\(world.directory)/ca.pem"
-        senderSettings.keysDirectory = "\(world.directory)/keys"
-        try Self.write(credentials.authority.certificatePEM, to: senderSettings.authorities)
-        mkdir(senderSettings.keysDirectory, 0o700)
-        mkdir("\(senderSettings.keysDirectory)/\(app.teamID)", 0o700)
-        try Self.write(
-            key.pem, to: "\(senderSettings.keysDirectory)/\(app.teamID)/AuthKey_\(app.keyID).p8")
+        senderSettings = try Self.makeSenderSettings(
+            authority: credentials.authority.certificatePEM, key: key, of: app, in: world.directory)
 
         let previous = simulated_process_enter(number)
         defer { simulated_process_enter(previous) }
@@ -73,6 +69,22 @@ final class VirtualAPNs: ThreadOwner {
         senderSettings.production = .init(host: "127.0.0.1", port: simulator.ports.production)
         world.threads.setOwner(self, ofProcess: number)
         world.threads.mustLook = true
+    }
+
+    /// Writes the certificate authority and the provider key, which a sender needs, to files. Returns the settings that
+    /// name the files.
+    private static func makeSenderSettings(
+        authority: String, key: SigningKey, of app: App, in directory: String
+    ) throws -> SenderSettings {
+        var settings = SenderSettings()
+        settings.authorities = "\(directory)/ca.pem"
+        try write(authority, to: settings.authorities)
+        settings.keysDirectory = "\(directory)/keys"
+        let teamDirectory = "\(settings.keysDirectory)/\(app.teamID)"
+        mkdir(settings.keysDirectory, 0o700)
+        mkdir(teamDirectory, 0o700)
+        try write(key.pem, to: "\(teamDirectory)/AuthKey_\(app.keyID).p8")
+        return settings
     }
 
     private static func write(_ text: String, to path: String) throws {

@@ -2,9 +2,10 @@ import Broker
 import Lifecycle
 import Telemetry
 
-/// A share of the groups and of the transactions of the cluster, with the coordinators of the embedded broker. What
-/// they have stored survives the node, what they have only in memory does not.
+/// The coordinators of one share of the cluster's groups and transactions. They are those of the embedded broker. The
+/// records that they have stored survive the node, their memory does not.
 final class CoordinatorSlot {
+    /// The number of the share, and of the node that has it unless it is away.
     let number: Int
     private(set) var groups: GroupCoordinator
     private(set) var transactions: TransactionCoordinator
@@ -54,9 +55,9 @@ final class CoordinatorSlot {
     }
 
     /// Whether a node coordinates this share now.
-    var isAvailable: Bool { cluster.hostOfShare(number) != nil }
+    var isAvailable: Bool { cluster.host(ofShare: number) != nil }
 
-    private var now: ClockReading { cluster.clockReading(ofNode: cluster.hostOfShare(number) ?? number) }
+    private var now: ClockReading { cluster.clockReading(ofNode: cluster.host(ofShare: number) ?? number) }
 
     /// Restores the coordinators on the node that took over.
     private func restoreIfNeeded() {
@@ -158,7 +159,8 @@ final class CoordinatorSlot {
 
     // MARK: Markers
 
-    /// Writes the markers of a transaction to its partitions and groups. A partition that is not available now is tried again later.
+    /// Writes the markers of a transaction to its partitions and groups. A partition that is not available now is tried
+    /// again later.
     private func writeMarkers(_ decision: TransactionMarkers, id: MarkersID) {
         var remaining = RemainingMarkers()
         for partition in decision.partitions {

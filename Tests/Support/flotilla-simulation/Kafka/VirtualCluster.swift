@@ -82,7 +82,7 @@ final class VirtualCluster {
         return latest
     }
 
-    /// The wall clock of a node, in milliseconds since 1970.
+    /// Returns the time by the wall clock of a node.
     func wallTime(ofNode node: Int) -> WallTime {
         WallTime(nanoseconds: now.nanoseconds + trueWallOffset + clockErrors[node] * 1_000_000)
     }
@@ -108,11 +108,12 @@ final class VirtualCluster {
     /// Returns the node that leads a partition now, or nil while none does.
     func leader(of partition: Partition) -> Int? {
         let hash = partition.topic.utf8.reduce(UInt64(partition.number)) { $0 &* 31 &+ UInt64($1) }
-        return hostOfShare(Int(hash % UInt64(Self.nodeCount)))
+        return host(ofShare: Int(hash % UInt64(Self.nodeCount)))
     }
 
-    /// Returns the node that has the work of a node now, or nil until another one has taken over.
-    func hostOfShare(_ node: Int) -> Int? {
+    /// Returns the node that has a share of the work now: the node with the share's number or, while it is away, the
+    /// node that has taken over. Returns nil until then.
+    func host(ofShare node: Int) -> Int? {
         let now = now
         guard let outage = outages.last(where: { $0.node == node && $0.from <= now && now < $0.until }) else {
             return node
@@ -130,8 +131,8 @@ final class VirtualCluster {
 
     // MARK: Records
 
-    /// Appends a record, with the stamp of the leader if the topic has such stamps. Returns false while no node leads
-    /// the partition.
+    /// Appends a record, with the stamp of the leader if the topic has such stamps. Returns its offset, or nil while no
+    /// node leads the partition.
     func append(_ record: LogRecord, to log: VirtualLog, epoch: Int16 = 0) -> Int64? {
         guard let leader = leader(of: Partition(topic: log.topic, number: log.partition)) else { return nil }
         var record = record
@@ -157,7 +158,7 @@ final class VirtualCluster {
                     log.deleteRecords(olderThan: now - layout.retentionMilliseconds(of: topic))
                 }
                 if layout.isCompacted(topic) {
-                    log.compact(dropDeletionsOlderThan: now - TopicLayout.deleteRetentionMilliseconds)
+                    log.compact(droppingTombstonesOlderThan: now - TopicLayout.deleteRetentionMilliseconds)
                 }
             }
         }

@@ -121,9 +121,9 @@ final class VirtualLog {
         abortedRanges.removeAll { $0.offsets.upperBound < startOffset }
     }
 
-    /// Keeps the newest record of each key among those below the last stable offset, and drops deletions that are older
-    /// than a time.
-    func compact(dropDeletionsOlderThan milliseconds: Int64) {
+    /// Keeps the newest record of each key among those below the last stable offset, and drops tombstones that are
+    /// older than a time.
+    func compact(droppingTombstonesOlderThan milliseconds: Int64) {
         let stable = lastStableOffset
         var newest: [[UInt8]: Int64] = [:]
         for record in records where record.offset < stable && record.kind == .data && !isAborted(record) {

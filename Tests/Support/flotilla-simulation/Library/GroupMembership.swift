@@ -9,7 +9,7 @@ final class GroupMembership {
 
     enum State: Equatable {
         /// The next join is sent at this time.
-        case due(Instant)
+        case waitingToJoin(Instant)
         case joining
         case syncing
         case stable
@@ -46,7 +46,7 @@ final class GroupMembership {
         self.client = client
         self.group = group
         let now = MachineClock.now
-        (state, lastHeartbeat, lastAnswer) = (.due(now), now, now)
+        (state, lastHeartbeat, lastAnswer) = (.waitingToJoin(now), now, now)
     }
 
     private var slot: CoordinatorSlot { client.cluster.slot(of: group) }
@@ -69,10 +69,10 @@ final class GroupMembership {
         if slot.memoryNumber != memoryNumber {
             memoryNumber = slot.memoryNumber
             // The answer to a join or a sync is lost with the connection.
-            if state == .joining || state == .syncing { state = .due(now) }
+            if state == .joining || state == .syncing { state = .waitingToJoin(now) }
         }
         switch state {
-        case .due(let time): if now >= time { join() }
+        case .waitingToJoin(let time): if now >= time { join() }
         case .stable, .releasing: heartbeatIfDue(at: now)
         case .joining, .syncing, .fenced: break
         }
@@ -96,7 +96,7 @@ final class GroupMembership {
     }
 
     private func retryLater() {
-        state = .due(client.cluster.now.advanced(byMilliseconds: Self.retryMilliseconds))
+        state = .waitingToJoin(client.cluster.now.advanced(byMilliseconds: Self.retryMilliseconds))
     }
 
     private func join() {
@@ -256,7 +256,7 @@ final class GroupMembership {
     func noteRelease() {
         assigned = []
         guard state == .releasing else { return }
-        state = .due(client.cluster.now)
+        state = .waitingToJoin(client.cluster.now)
         serve()
     }
 }

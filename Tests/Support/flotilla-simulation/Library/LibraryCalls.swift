@@ -166,7 +166,7 @@ func consume(_ queue: OpaquePointer?, _ milliseconds: Int32) -> UnsafeMutablePoi
     return reader.client.nextMessage(for: number(of: queue))
 }
 
-/// The topic's handle does not know its client, so the queue does.
+/// The topic's handle does not name its client, so the queue tells it.
 @_cdecl("rd_kafka_consume_start_queue")
 func startConsuming(
     _ topic: OpaquePointer?, _ partition: Int32, _ offset: Int64, _ queue: OpaquePointer?
@@ -197,7 +197,7 @@ func assign(_ client: OpaquePointer?, _ list: TopicPartitionList?) -> rd_kafka_r
 
 @_cdecl("rd_kafka_incremental_assign")
 func assignMore(_ client: OpaquePointer?, _ list: TopicPartitionList?) -> OpaquePointer? {
-    SimulatedClient.from(client).add(partitions(in: list))
+    SimulatedClient.from(client).assignMore(partitions(in: list))
     return nil
 }
 

@@ -16,7 +16,7 @@ extension SimulatedClient {
     /// The time after which a commit without an answer has failed.
     private static let commitMilliseconds = 60_000
 
-    /// Requests a commit. Nil without a group.
+    /// Returns a commit that is requested now, or nil without a group.
     func makeCommit(_ offsets: [(Partition, Int64, metadata: String)]) -> OffsetCommit? {
         membership.map {
             OffsetCommit(
@@ -32,6 +32,7 @@ extension SimulatedClient {
         for index in commits.indices where commits[index].answer == nil {
             let isTooLate = now.milliseconds(since: commits[index].requestedAt) >= Self.commitMilliseconds
             guard let code = send(commits[index]) ?? (isTooLate ? RD_KAFKA_RESP_ERR__TIMED_OUT : nil) else {
+                // The later commits wait for this one.
                 break
             }
             let answeredAt = now.advanced(byMilliseconds: 1 + cluster.random.number(below: 3))

@@ -77,7 +77,7 @@ extension SimulatedClient {
         guard let log = cluster.log(of: queued.partition) else { return nil }
         var record = queued.record
         if properties.transactionalID != nil {
-            guard transaction.failure == nil, add(queued.partition) else { return nil }
+            guard transaction.failure == nil, addToTransaction(queued.partition) else { return nil }
             // A leader knows the newest epoch from the markers.
             if let epoch = log.epochs[transaction.id], epoch > transaction.epoch {
                 transaction.failure = RD_KAFKA_RESP_ERR__FENCED
@@ -157,7 +157,7 @@ extension SimulatedClient {
     }
 
     /// Adds a partition to the transaction. Returns false if the coordinator does not answer now.
-    private func add(_ partition: Partition) -> Bool {
+    private func addToTransaction(_ partition: Partition) -> Bool {
         if transaction.partitions.contains(partition) { return true }
         let request = AddPartitionsToTxnRequest(
             version: 3, transactionalID: properties.transactionalID ?? "", producerID: transaction.id,
@@ -318,11 +318,14 @@ extension SimulatedClient {
 
     // MARK: Errors
 
+    // The errors are objects of the library. Nil means that there is no error.
+
     private func timedOut() -> OpaquePointer? {
         simulated_error_new(
             RD_KAFKA_RESP_ERR__TIMED_OUT, Int32(SIMULATED_ERROR_RETRIABLE.rawValue), "no answer in time")
     }
 
+    /// Returns an error if this producer can do nothing any more.
     private func fatalFailure() -> OpaquePointer? {
         if isDead {
             return simulated_error_new(
@@ -331,6 +334,7 @@ extension SimulatedClient {
         return fatalError.map { simulated_error_new($0.code, Int32(SIMULATED_ERROR_FATAL.rawValue), $0.text) }
     }
 
+    /// Returns an error if the transaction cannot go on: a fatal one, or one after which it must be aborted.
     private func failure() -> OpaquePointer? {
         if let error = fatalFailure() { return error }
         return transaction.failure.map {

@@ -104,7 +104,7 @@ extension SimulatedClient {
     /// Replaces the assignment of the consumer itself.
     func assign(_ offsets: [(Partition, Int64)]) {
         stopReading { $0.queue == nil }
-        add(offsets)
+        assignMore(offsets)
     }
 
     /// Reads no more of the partitions for which `isStopped` returns true.
@@ -118,7 +118,8 @@ extension SimulatedClient {
         readingOrder = [:]
     }
 
-    func add(_ offsets: [(Partition, Int64)]) {
+    /// Adds partitions to the assignment of the consumer itself.
+    func assignMore(_ offsets: [(Partition, Int64)]) {
         readingOrder = [:]
         for (partition, offset) in offsets { reading[partition] = ReadState(queue: nil, offset: offset) }
     }

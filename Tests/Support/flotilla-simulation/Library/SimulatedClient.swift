@@ -52,7 +52,7 @@ final class SimulatedClient {
     /// The process that made the client. When it dies, its clients do nothing any more.
     let process: SimulatedProcess
     var fatalError: (code: rd_kafka_resp_err_t, text: String)?
-    /// The loop gets a fatal error once.
+    /// Whether the loop has got the fatal error. It gets the error once.
     var isFatalErrorReported = false
     /// The handles that received messages point to.
     private var topicHandles: [String: OpaquePointer] = [:]
@@ -61,8 +61,9 @@ final class SimulatedClient {
     var membership: GroupMembership?
     /// The partitions that are read, with the position in each.
     var reading: [Partition: ReadState] = [:]
-    /// The partitions of each queue in their order, until another one is read.
+    /// The partitions of each queue in their order. It is made again after a change of `reading`.
     var readingOrder: [UInt?: [Partition]] = [:]
+    /// The place in that order at which the next search for a message begins.
     var nextRead = 0
 
     // A producer.

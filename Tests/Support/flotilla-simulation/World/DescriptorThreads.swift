@@ -51,6 +51,7 @@ final class DescriptorThreads {
             guard !state.has_ended, owners[state.process] != nil else { continue }
             var time = Instant(nanoseconds: state.wakes_at)
             if state.is_ready {
+                // A run that is planned so early takes these bytes too.
                 if let planned = plannedRuns[number], planned.time <= latestArrival { continue }
                 let milliseconds = 1 + world.random.number(below: Self.latencyMillisecondsMax)
                 time = world.now.advanced(byMilliseconds: milliseconds)

@@ -78,7 +78,7 @@ final class SimulatedProcess: ThreadOwner {
     /// The senders that were killed. A killed process frees nothing, because its code never ends.
     nonisolated(unsafe) private static var killedSenders: [SenderService] = []
     private var sender: SenderService?
-    /// What readiness shows, one line for each problem.
+    /// The readiness problems of all loops, one line for each.
     var readinessProblems: [String] { threads.flatMap { $0.state.readinessProblems } }
 
     init(_ name: String, running stage: SimulatedStage, in world: World) {

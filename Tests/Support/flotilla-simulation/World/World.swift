@@ -68,7 +68,7 @@ final class World {
     /// The times at which senders died or stopped, or connections to APNs broke. The outcome of a start that was under way
     /// is unknown then, and it is not sent again.
     var uncertainStarts: [Instant] = []
-    /// The times in which something was wrong, until the fleet has had time to recover.
+    /// The times in which something was wrong, without those that are long over.
     private(set) var faults: [ClosedRange<Instant>] = []
     /// Whether no send and no report comes for a long time. Then the loops run less often.
     var isIdle = false
@@ -103,7 +103,7 @@ final class World {
 
     // MARK: Events
 
-    /// Lets something happen later.
+    /// Plans an event.
     func schedule(at time: Instant, _ run: @escaping () throws -> Void) {
         eventCount += 1
         events.push(Event(time: max(time, now), order: eventCount, run: run))
@@ -113,7 +113,7 @@ final class World {
         schedule(at: now.advanced(byMilliseconds: milliseconds), run)
     }
 
-    /// Lets everything happen until a time.
+    /// Runs the events of the next milliseconds, in their order.
     func run(forMilliseconds milliseconds: Int) throws {
         let end = now.advanced(byMilliseconds: milliseconds)
         while let next = events.first, next.time <= end {
@@ -134,15 +134,6 @@ final class World {
         for process in processes where process.clients.contains(where: { $0.isReading(partition) }) {
             process.wake(at: soon)
         }
-        for watcher in watchers[log.topic] ?? [] { schedule(at: soon) { try watcher(log) } }
-    }
-
-    /// The actors that read topics, by the topic's name.
-    private var watchers: [String: [(VirtualLog) throws -> Void]] = [:]
-
-    /// Calls `watcher` soon after each record of a topic.
-    func watch(_ topic: TopicName, with watcher: @escaping (VirtualLog) throws -> Void) {
-        watchers[layout.name(of: topic), default: []].append(watcher)
     }
 
     // MARK: The story
@@ -172,10 +163,11 @@ final class World {
         faults.append(now...now.advanced(byMilliseconds: milliseconds))
     }
 
-    /// Returns the time until which something that begins at `time` must be done: soon if nothing is wrong, and
-    /// otherwise some time after the last of the faults that begin before it must be done.
+    /// Returns the time until which something that begins at `time` must be done. That is a second later if nothing is
+    /// wrong. Each fault that begins before the due time moves it to the end of the recovery from the fault.
     func due(after time: Instant) -> Instant {
         var due = time.advanced(byMilliseconds: Self.calmMilliseconds)
+        // A later due time can lie behind the beginning of a further fault.
         var isChanged = true
         while isChanged {
             isChanged = false

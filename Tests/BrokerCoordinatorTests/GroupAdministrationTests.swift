@@ -9,7 +9,7 @@ struct GroupAdministrationTests {
         let driver = GroupDriver()
         let answer = driver.ask(.describe(DescribeGroupsRequest(groupIDs: ["a", "b", "a"])))
         guard case .describe(let body)? = answer else {
-            Issue.record("no description")
+            Issue.record("the answer is of another kind")
             return
         }
         #expect(body.groups.map(\.groupID) == ["a", "b"])
@@ -101,7 +101,7 @@ struct GroupAdministrationTests {
         #expect(driver.ask(Requests.fetch(partition: 1))?.fetchedOffset?.offset == noOffset)
     }
 
-    @Test func `offsets of topics that are read cannot be deleted`() {
+    @Test func `only offsets of topics that no member reads can be deleted`() {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 1, metadata: OffsetTests.subscription)
         let member = members[0].member

@@ -41,7 +41,7 @@ struct GroupErrorTests {
         #expect(driver.ask(Requests.join(protocols: ["sticky", "range"]))?.error == .memberIDRequired)
     }
 
-    @Test func `heartbeats, syncs and commits of unknown members are refused`() {
+    @Test func `heartbeats, syncs and leaves of unknown members or generations are refused`() {
         let driver = GroupDriver()
         let member = driver.stableGroup()[0].member
         typealias MakeRequest = (_ group: String, _ member: String, _ generation: Int32) -> GroupRequest
@@ -62,7 +62,7 @@ struct GroupErrorTests {
         #expect(driver.ask(Requests.leave(member: "nobody"))?.error == .unknownMemberID)
     }
 
-    @Test func `during a rebalance members are called back and their commits are still taken`() {
+    @Test func `during a rebalance members are asked to join again, and their commits are still taken`() {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2)
         let member = members[0].member
@@ -84,7 +84,7 @@ struct GroupErrorTests {
         #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 5)
     }
 
-    @Test func `a member that asks again before its assignment gets the same answer`() {
+    @Test func `a member that joins again before its assignment gets the same answer`() {
         let driver = GroupDriver()
         let token = driver.send(Requests.join(version: 3))
         driver.passInitialRebalanceDelay()
@@ -159,7 +159,7 @@ struct GroupErrorTests {
         #expect(driver.coordinator.groups.isEmpty)
     }
 
-    @Test func `many members leave in one request and each is answered`() {
+    @Test func `several members leave in one request, and each gets its own answer`() {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2)
         let answer = driver.ask(

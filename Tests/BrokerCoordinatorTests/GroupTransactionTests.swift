@@ -4,7 +4,7 @@ import Testing
 
 /// Offsets that a group commits in a transaction (TxnOffsetCommit). They are pending until the transaction commits, and
 /// are then the group's offsets. A fetch with `stable: true` is refused while an offset is pending. By default,
-/// producer 7 commits them.
+/// producer 7 commits them. A check in a loop of two rounds is repeated after a restart.
 struct GroupTransactionTests {
     @Test(arguments: [true, false])
     func `offsets of a transaction are pending until it ends, and count if it commits`(commits: Bool) {
@@ -69,6 +69,7 @@ struct GroupTransactionTests {
             (Requests.transactionalCommit("new", member: "m", generation: 3, offset: 1), .unknownMemberID),
         ]
         for (request, expected) in cases { #expect(driver.ask(request)?.error == expected, "\(request)") }
+        // A refused commit leaves no group behind.
         #expect(driver.coordinator.groups["new"] == nil)
     }
 

@@ -106,12 +106,12 @@ struct HostileInputTests {
             case .addPartitionsToTxn: .transaction(.addPartitions(try .init(from: &reader, version: version)))
             case .addOffsetsToTxn: .transaction(.addOffsets(try .init(from: &reader, version: version)))
             case .endTxn: .transaction(.end(try .init(from: &reader, version: version)))
-            default: try Self.skipCoordinatorRequest(&reader, version: version)
+            default: try Self.readFindCoordinator(&reader, version: version)
             }
         }
     }
 
-    private static func skipCoordinatorRequest(
+    private static func readFindCoordinator(
         _ reader: inout WireReader, version: Int16
     ) throws(WireError) -> Decoded {
         _ = try FindCoordinatorRequest(from: &reader, version: version)

@@ -3,7 +3,8 @@ import Testing
 @testable import Broker
 
 /// The committed offsets of groups: when they are durable, which are refused, and when they expire. `GroupDriver` holds
-/// the coordinator's log, so a test decides when a commit becomes durable.
+/// the coordinator's log, so a test decides when a commit becomes durable. A commit without a member is for a group
+/// that only stores offsets.
 struct OffsetTests {
     /// The metadata of a consumer that reads the topic "t": version 0 (two bytes), one topic (four bytes), and its name
     /// with its length (two bytes).
@@ -34,7 +35,7 @@ struct OffsetTests {
         #expect(driver.ask(Requests.fetch())?.fetchedOffset?.offset == 42)
     }
 
-    @Test func `an offset that may not be stored is refused alone`() {
+    @Test func `an offset with too much metadata, or of an unknown partition, is refused`() {
         let driver = GroupDriver()
         let bytesMax = GroupSettings().offsetMetadataBytesMax
         let long = String(repeating: "x", count: bytesMax + 1)

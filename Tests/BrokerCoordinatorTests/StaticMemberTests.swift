@@ -52,7 +52,7 @@ struct StaticMemberTests {
                 == .unknownMemberID)
     }
 
-    @Test func `a restarted member with other protocols begins a generation`() {
+    @Test func `a restarted member begins a generation only if it no longer knows the group's protocol`() {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
         let protocols = ["sticky", "range"]
@@ -83,6 +83,7 @@ struct StaticMemberTests {
         for round in 0..<4 {
             driver.pass(milliseconds: 7_000)
             _ = driver.ask(Requests.heartbeat(member: members[1].member, generation: 1, instance: "b"))
+            // The member "a" joins, so only "b" is missing.
             if round == 0 {
                 _ = driver.send(Requests.join(member: members[0].member, instance: "a", version: 5))
             }
@@ -117,6 +118,7 @@ struct StaticMemberTests {
 
     @Test func `a group that waits for a static member sets no deadline in the past`() {
         let driver = GroupDriver()
+        // The coordinator raises a rebalance timeout of 0 to a minimum. With 0, its deadline would always be now.
         let token = driver.send(Requests.join(instance: "a", version: 5, rebalanceMilliseconds: 0))
         driver.pass(milliseconds: 60)
         let member = driver.take(token)?.join?.memberID ?? ""

@@ -236,7 +236,7 @@ struct TransactionSimulation {
     private mutating func settle() -> String? {
         driver.storesAtOnce = true
         driver.marksAtOnce = true
-        // Each round is longer than the timeout of a transaction and the longest wait of a retry, 10 s each.
+        // Each round is longer than the timeout of a transaction (10 s) and the wait before a retry (0.1 s).
         for _ in 0..<6 {
             driver.storeNext()
             driver.writeNextMarkers()

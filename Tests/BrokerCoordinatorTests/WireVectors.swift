@@ -1,5 +1,5 @@
 /// Requests and responses as the Python package kafka-python 3.0.12 writes them from Kafka's published schemas. Each
-/// line has the name of the message, its version, and its bytes in hexadecimal. The values are those of `CodecTests`.
+/// line has the name of the message, its version, and its bytes in hexadecimal. `MessageEncodingTests` has the values.
 enum WireVectors {
     static let all: [String: [UInt8]] = {
         var vectors: [String: [UInt8]] = [:]

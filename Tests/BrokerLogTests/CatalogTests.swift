@@ -157,7 +157,8 @@ struct CatalogTests {
         let topic = try #require(store.topic(named: "t"))
         // The settings are lost with the catalog. -1 keeps records without end.
         #expect(topic.settings.retentionMilliseconds == -1)
-        store.upkeep(now: secondsAfterNoon(1_000_000_000))
+        let thirtyYears: Int64 = 30 * 365 * 86_400
+        store.upkeep(now: secondsAfterNoon(thirtyYears))
         try expectRecords(in: store)
         #expect(try store.create("next", partitions: 1).serial == 2, "a new topic has a new serial number")
     }
@@ -233,7 +234,7 @@ struct CatalogTests {
             let store = try TopicStore(path: directory.path, disk: faultyDisk.disk) {}
             faultyDisk.fail(after: step)
             let isCreated = (try? store.create("t", partitions: 3)) != nil
-            faultyDisk.clearFailure()
+            // Forgets the failure if the creation had fewer steps.
             faultyDisk.revive()
             if isCreated { return }
             #expect(store.logs.isEmpty, "step \(step)")

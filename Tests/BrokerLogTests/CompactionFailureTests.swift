@@ -31,6 +31,23 @@ struct CompactionFailureTests {
         try Disk().names(in: log.directory).filter { $0.hasSuffix(".swap") || $0.hasSuffix(".cleaned") }
     }
 
+    /// Starts a copy of the store. Returns the newest value of each key from `start` on, where the log must begin.
+    private func stateAfterStart(of fixture: LogFixture, from start: Int64) throws -> [String: String] {
+        let copy = TestDirectory(inMemory: true)
+        copyTree(at: fixture.directory.path, to: copy.path)
+        let store = try TopicStore(path: copy.path) {}
+        let reopened = try #require(store.topic(named: "t")).partitions[0]
+        #expect(reopened.endOffset == 41, "the records of `filledLog`, and one more")
+        #expect(reopened.logStartOffset == start)
+        var state: [String: String] = [:]
+        try reopened.forEachBatch(from: start) { batch in
+            for record in batch.records where record.offset >= start {
+                state[record.keyText] = record.valueText
+            }
+        }
+        return state
+    }
+
     @Test func `a pass that fails at any step, then a retention, a retry and a start lose nothing`() throws {
         var failureCount = 0
         // A step is an operation of the disk. The pass needs fewer than 400.
@@ -55,24 +72,13 @@ struct CompactionFailureTests {
             try log.deleteRecords(before: start)
             fixture.upkeep(at: secondsAfterNoon(11))
             #expect(log.logStartOffset == start)
+            // A compaction is tried again a minute after its failure.
             fixture.upkeep(at: secondsAfterNoon(100))
             try log.append(records("last", key: "last"))
             fixture.store.settle()
-            let copy = TestDirectory(inMemory: true)
-            copyTree(at: fixture.directory.path, to: copy.path)
-            let store = try TopicStore(path: copy.path) {}
-            let reopened = try #require(store.topic(named: "t")).partitions[0]
-            #expect(reopened.endOffset == 41)
-            #expect(reopened.logStartOffset == start)
-            var state: [String: String] = [:]
-            try reopened.forEachBatch(from: start) { batch in
-                for record in batch.records where record.offset >= start {
-                    state[record.keyText] = record.valueText
-                }
-            }
             var expected = newest.filter { $0.value.offset >= start }.mapValues(\.value)
             expected["last"] = "last"
-            #expect(state == expected, "step \(step)")
+            #expect(try stateAfterStart(of: fixture, from: start) == expected, "step \(step)")
         }
         #expect(failureCount > 10)
         #expect(failureCount < 399, "the last pass must succeed")

@@ -102,7 +102,7 @@ struct CompactionTests {
             if !batch.header.isControl { values += batch.records.map { $0.valueText ?? "-" } }
         }
         #expect(values == ["kept", "newest"])
-        #expect(markers == [1])
+        #expect(markers == [1], "the marker behind the record that is kept")
         #expect(fixture.log.producers.abortedTransactions.isEmpty)
         #expect(fixture.log.lastStableOffset == fixture.log.endOffset)
     }

@@ -55,6 +55,7 @@ struct DurabilityTests {
         let nextSegment = Segment.path(in: "", from: 2, suffix: "log").dropFirst()
         let operations = try append()
         let name = log.directory.split(separator: "/").last ?? ""
+        // The directory may be synced before or after the file, but before the answer.
         for required in [["write \(nextSegment)", "sync \(nextSegment)"], ["syncDirectory \(name)"]] {
             let positions = (required + ["answered"]).compactMap { operations.lastIndex(of: $0) }
             #expect(positions.count == required.count + 1, "\(operations)")

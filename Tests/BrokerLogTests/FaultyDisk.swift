@@ -56,10 +56,14 @@ final class FaultyDisk: Sendable {
         state.withLock { $0.failNext = (operation, fault) }
     }
 
-    /// Gives the disk to the next process. It works again, and still knows which bytes were never synced.
+    /// Gives the disk to the next process. It works again without planned failures, and still knows which bytes were
+    /// never synced.
     func revive() {
         state.withLock { state in
-            (state.isDead, state.dieAt, state.failAt, state.failNext) = (false, nil, nil, nil)
+            state.isDead = false
+            state.dieAt = nil
+            state.failAt = nil
+            state.failNext = nil
         }
     }
 

@@ -65,6 +65,7 @@ extension LogBehaviourTests {
         }
         faultyDisk.losePower()
         let store = try TopicStore(path: directory.path, bootID: "two") {}
+        // The record of each log was synced. The start skips the offsets that lost records could have had.
         let ends = store.topic(named: "t")?.partitions.map(\.endOffset) ?? []
         #expect(ends == Array(repeating: 1 + PartitionLog.skippedOffsets, count: 20))
     }
@@ -76,6 +77,7 @@ extension LogBehaviourTests {
             try other.append(timed("open", second: 0))
             for _ in 0..<2 { try fixture.log.append(timed("fill", second: 0)) }
             fixture.store.settle()
+            // Only the file of "other" is open, so the roll can close it.
             fixture.store.environment.openSegments.closeSegments()
             _ = try other.read(from: 0)
             fixture.faultyDisk.failNext(operation, with: .fail(EMFILE))

@@ -21,7 +21,7 @@ struct LogBehaviourTests {
         #expect(try fixture.firstRecordWithLargestTimestamp()?.offset == 49)
     }
 
-    @Test func `a time that went backwards finds the first record at or after it`() throws {
+    @Test func `with times out of order, the first record at or after a time is found`() throws {
         let fixture = try LogFixture()
         for second in [5, 9, 3, 7, 12] as [Int64] { try fixture.log.append(timed("v", second: second)) }
         fixture.store.settle()

@@ -29,6 +29,7 @@ struct PartitionLogTests {
         let log = try #require(store.topic(named: "orders")).partitions[0]
         #expect(log.endOffset == 3)
         let bytes = try log.read(from: 0)
+        // Both batches.
         #expect(bytes.count > 2 * BatchHeader.size)
     }
 }

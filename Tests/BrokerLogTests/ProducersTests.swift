@@ -74,7 +74,7 @@ struct ProducersTests {
     @Test func `a marker of a newer epoch fences the older one, before any record of the newer epoch`() throws
     {
         var known = producers(batch(sequence: 0, transactional: true))
-        known.recordMarker(producerID: 7, epoch: 1, commit: false, at: 1, timestamp: 100)
+        known.recordMarker(producerID: 7, epoch: 1, commit: false, at: 1, now: 100)
         #expect(throws: LogError.fencedProducer(producer: 7, epoch: 0, current: 1)) {
             try known.checkAppend(batch(sequence: 1, transactional: true))
         }
@@ -95,7 +95,7 @@ struct ProducersTests {
     {
         var known = producers(batch(sequence: 0, at: 5, transactional: true))
         #expect(known.stableOffset(highWatermark: 9) == 5)
-        known.recordMarker(producerID: 7, epoch: 0, commit: true, at: 9, timestamp: 1)
+        known.recordMarker(producerID: 7, epoch: 0, commit: true, at: 9, now: 1)
         #expect(known.stableOffset(highWatermark: 9) == 5)
         #expect(known.stableOffset(highWatermark: 10) == 10)
     }
@@ -104,7 +104,7 @@ struct ProducersTests {
         var known = Producers()
         for (producer, start, end) in [(1, 0, 4), (2, 2, 9), (3, 10, 12)] as [(Int64, Int64, Int64)] {
             known.openTransactions[producer] = start
-            known.recordMarker(producerID: producer, epoch: 0, commit: false, at: end, timestamp: 0)
+            known.recordMarker(producerID: producer, epoch: 0, commit: false, at: end, now: 0)
         }
         #expect(known.aborted(from: 0, to: 1).map(\.producerID) == [1])
         #expect(known.aborted(from: 3, to: 5).map(\.producerID) == [1, 2])
@@ -118,7 +118,7 @@ struct ProducersTests {
         var known = producers(batch(sequence: 0, transactional: true))
         known.expire(usedBefore: 1000)
         #expect(known.entries.count == 1)
-        known.recordMarker(producerID: 7, epoch: 0, commit: true, at: 3, timestamp: 100)
+        known.recordMarker(producerID: 7, epoch: 0, commit: true, at: 3, now: 100)
         known.expire(usedBefore: 1000)
         #expect(known.entries.isEmpty)
     }

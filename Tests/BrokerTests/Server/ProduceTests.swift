@@ -22,7 +22,7 @@ struct ProduceTests {
         }
     }
 
-    @Test func `a flipped bit, a wrong topic and wrong acks each have their own error`() throws {
+    @Test func `an invalid batch, topic or number of acks is refused with its error`() throws {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.createTopic("t")

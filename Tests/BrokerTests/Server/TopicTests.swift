@@ -3,7 +3,8 @@ import Testing
 
 @testable import Broker
 
-/// The creation, growth and deletion of topics by requests. The group named "group" commits offsets for the topic "t".
+/// The creation, growth, settings and deletion of topics by requests. The group named "group" commits offsets for the
+/// topic "t".
 struct TopicTests {
     /// Commits an offset of the group for the first partition of `t`.
     private func commit(_ offset: Int64, on client: RawClient) throws -> ErrorCode? {

@@ -1,5 +1,4 @@
-/// Makes invalid requests from valid ones, with flipped bits, wrong lengths, cuts, repeated parts and parts of
-/// other requests. The same seed gives the same requests.
+/// Makes invalid requests from valid ones by random changes. The same seed gives the same requests.
 struct RequestMutator {
     private var state: UInt64
 
@@ -26,19 +25,25 @@ struct RequestMutator {
         for _ in 0...number(below: 4) where !bytes.isEmpty {
             let position = number(below: bytes.count)
             switch number(below: 7) {
+            // A flipped bit, or a changed byte.
             case 0: bytes[position] ^= 1 << UInt8(number(below: 8))
             case 1: bytes[position] = UInt8(number(below: 256))
+            // A wrong length.
             case 2:
                 let length = Self.lengths[number(below: Self.lengths.count)]
                 bytes.replaceSubrange(position..<min(bytes.count, position + length.count), with: length)
+            // A cut.
             case 3: bytes.removeLast(bytes.count - position)
+            // A repeated part.
             case 4:
                 bytes.insert(
                     contentsOf: bytes[position..<min(bytes.count, position + number(below: 64))], at: position
                 )
+            // The end of another request.
             case 5:
                 let otherBytes = others[number(below: others.count)].bytes
                 bytes.insert(contentsOf: otherBytes[number(below: otherBytes.count)...], at: position)
+            // Equal bytes behind the request.
             default:
                 bytes.append(
                     contentsOf: [UInt8](repeating: UInt8(number(below: 256)), count: number(below: 2000)))

@@ -33,7 +33,8 @@ package final class TestCluster: Sendable {
 
     private init(externalBrokers: [String]) {
         brokers = externalBrokers
-        (embedded, delays) = (nil, nil)
+        embedded = nil
+        delays = nil
     }
 
     /// Starts the embedded broker, independent of the environment.
@@ -42,7 +43,7 @@ package final class TestCluster: Sendable {
         delays = seed.map { SeededClusterDelays(seed: $0) }
         delays?.install(in: &settings)
         let broker = try RunningBroker(settings: settings)
-        brokers = Self.registered(broker)
+        brokers = Self.registerTemporary(broker)
         embedded = broker
     }
 
@@ -52,13 +53,14 @@ package final class TestCluster: Sendable {
         settings.clusterDelays = faults
         delays = nil
         let broker = try RunningBroker(settings: settings)
-        brokers = Self.registered(broker)
+        brokers = Self.registerTemporary(broker)
         embedded = broker
     }
 
     deinit { embedded?.stop() }
 
-    private static func registered(_ broker: RunningBroker) -> [String] {
+    /// Notes that the broker ends with its test, and returns its address.
+    private static func registerTemporary(_ broker: RunningBroker) -> [String] {
         let address = "\(broker.host):\(broker.port)"
         temporaryBrokers.withLock { _ = $0.insert(address) }
         return [address]

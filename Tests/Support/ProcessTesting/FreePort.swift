@@ -13,7 +13,8 @@ package func freePort() throws -> Int {
     throw NoPort()
 }
 
-/// Returns the first port that the system gives to outgoing connections, but at least 11,000.
+/// Returns the first port that the system gives to outgoing connections, but at least 11,000, so that `freePort` has
+/// some to choose from.
 private func firstOutgoingPort() -> Int {
     let range = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
     let first = range?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }

@@ -37,7 +37,8 @@ package struct LoadStopwatch {
     package mutating func poll() {
         let now = ContinuousClock.now
         if now - loadReadAt >= Self.loadInterval {
-            (load, loadReadAt) = (MachineLoad.runnablePerProcessor, now)
+            load = MachineLoad.runnablePerProcessor
+            loadReadAt = now
         }
         seconds += min(now - lastPoll, countedIntervalMax) / .seconds(1) / load
         lastPoll = now

@@ -44,7 +44,10 @@ package final class PrivateMemorySampler: Sendable {
         var grewAt = ContinuousClock.now
         try await eventually("the memory settles above \(minimum) MiB", seconds: 180) {
             let present = peakMiB
-            if present > highest { (highest, grewAt) = (present, .now) }
+            if present > highest {
+                highest = present
+                grewAt = .now
+            }
             return highest > minimum && ContinuousClock.now - grewAt > .seconds(3)
         }
     }

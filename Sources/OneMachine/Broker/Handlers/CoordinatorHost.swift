@@ -13,6 +13,7 @@ final class CoordinatorHost {
     private let transactions: TransactionCoordinator
     private let groupTopic: CoordinatorTopic
     private let transactionTopic: CoordinatorTopic
+    /// The partitions in which a committed transaction is aborted, because a test injects that.
     private let transactionAborts: TransactionAborts?
     /// Whether a partition takes no marker now, because a test injects that. The marker is tried again later.
     private let refusesMarker: (PartitionID) -> Bool
@@ -57,8 +58,8 @@ final class CoordinatorHost {
     /// Restores both coordinators from their topics, starts their timeouts, and completes decided
     /// transactions.
     func start() throws(LogError) {
-        try groupTopic.replay(log: log) { groups.restore($0) }
-        try transactionTopic.replay(log: log) { transactions.restore($0) }
+        try groupTopic.replay(reportingTo: log) { groups.restore($0) }
+        try transactionTopic.replay(reportingTo: log) { transactions.restore($0) }
         timer = LoopTimer(on: loop) { [weak self] in self?.tick() }
         groups.finishRestoring(at: now)
         perform(transactions.finishRestoring(at: now))

@@ -47,7 +47,7 @@ struct CoordinatorTopic {
     /// Damage does not prevent a start. With the records around the damage, most groups and transactions
     /// are right.
     func replay(
-        log messages: Log, restore: (CoordinatorRecord) -> CoordinatorRecord.RestoreResult
+        reportingTo messageLog: Log, restore: (CoordinatorRecord) -> CoordinatorRecord.RestoreResult
     ) throws(LogError) {
         var writer = WireWriter(capacity: Self.replayBytes)
         var offset = log.logStartOffset
@@ -72,17 +72,17 @@ struct CoordinatorTopic {
                 offset = nextSound
             }
         }
-        logLosses(skippedRecords: skippedRecords, lostOffsets: lostOffsets, log: messages)
+        reportLosses(skippedRecords: skippedRecords, lostOffsets: lostOffsets, to: messageLog)
     }
 
-    private func logLosses(skippedRecords: Int, lostOffsets: Int64, log messages: Log) {
+    private func reportLosses(skippedRecords: Int, lostOffsets: Int64, to messageLog: Log) {
         if skippedRecords > 0 {
-            messages.warning(
+            messageLog.warning(
                 "passed over records that this release cannot read", .field("topic", log.topic),
                 .field("records", skippedRecords))
         }
         guard lostOffsets > 0 else { return }
-        messages.error(
+        messageLog.error(
             "damaged records of a coordinator are lost, and an older state holds: check groups and transactions",
             .field("topic", log.topic), .field("offsets", Int(lostOffsets)))
     }

@@ -105,7 +105,7 @@ final class FetchHandler: IterationHook {
         woken = []
         for parked in requests {
             parked.isWoken = false
-            guard parked.timer != nil else { continue }
+            guard parked.isWaiting else { continue }
             if parked.isReady {
                 unpark(parked)
                 answer(parked)

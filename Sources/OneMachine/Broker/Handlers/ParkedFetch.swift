@@ -7,12 +7,13 @@ final class ParkedFetch {
     let exchange: RequestExchange
     /// The logs by topic and partition of the request; nil for an unknown partition.
     private(set) var targets: [[PartitionLog?]]
-    /// The logs without their order.
+    /// All known logs of the request, in one list.
     private(set) var logs: [PartitionLog]
     /// The errors that a test injects, by topic and partition of the request.
     private let refusals: [[ErrorCode?]]?
     /// The timer of its wait; nil if it does not wait.
     var timer: LoopTimer?
+    var isWaiting: Bool { timer != nil }
     /// Whether the handler checks it at the end of the loop's iteration.
     var isWoken = false
 

@@ -20,7 +20,7 @@ struct ProduceHandler {
                     try check(request)
                     let log = try findLog(topic: topic.topic, partition: partition.index)
                     let appended = try unsafe append(
-                        partition, from: bytes, to: log, asking: request, at: now)
+                        partition, of: request, from: bytes, to: log, at: now)
                     pending.recordAppend(appended, to: log, at: index)
                 } catch {
                     pending.recordRefusal(error, at: index)
@@ -57,8 +57,8 @@ struct ProduceHandler {
     }
 
     private func append(
-        _ partition: ProduceRequest.Partition, from bytes: UnsafeRawBufferPointer, to log: PartitionLog,
-        asking request: ProduceRequest, at now: WallTime
+        _ partition: ProduceRequest.Partition, of request: ProduceRequest,
+        from bytes: UnsafeRawBufferPointer, to log: PartitionLog, at now: WallTime
     ) throws(Refusal) -> AppendResult {
         guard let range = partition.records, range.count >= BatchHeader.size else {
             throw Refusal(code: .corruptMessage, message: "the request has no record batch; check the client")
@@ -66,7 +66,7 @@ struct ProduceHandler {
         let batch = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
         let header = unsafe BatchHeader(parsing: batch)
         if header.isTransactional {
-            try checkTransaction(of: header, asking: request, in: log)
+            try checkTransaction(of: header, from: request, in: log)
         }
         do throws(LogError) {
             return try unsafe log.append(batch, now: now)
@@ -78,7 +78,7 @@ struct ProduceHandler {
     /// Refuses a batch outside of a transaction that the coordinator knows. Without a transaction it
     /// would get no marker, and committed readers would wait for ever.
     private func checkTransaction(
-        of header: BatchHeader, asking request: ProduceRequest, in log: PartitionLog
+        of header: BatchHeader, from request: ProduceRequest, in log: PartitionLog
     ) throws(Refusal) {
         let partition = PartitionID(topic: log.topic, partition: log.partition)
         let refusal = node.coordinators.refusal(

@@ -30,7 +30,8 @@ extension Request {
             InitProducerIDResponse(error: error).write(to: &writer, version: version)
         case .addPartitionsToTxn(let body):
             PartitionErrors.all(body.topics, error: error).write(to: &writer, hasThrottleTime: true)
-        case .addOffsetsToTxn, .endTxn: TransactionResponse(error: error).write(to: &writer, version: version)
+        case .addOffsetsToTxn, .endTxn:
+            TransactionErrorResponse(error: error).write(to: &writer, version: version)
         default: preconditionFailure("only a coordinator's requests are refused")
         }
     }

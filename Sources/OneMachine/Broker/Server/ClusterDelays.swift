@@ -3,7 +3,7 @@ package import Lifecycle
 /// The delays that a test injects to make this broker behave like a cluster, in which it takes time until
 /// all nodes know of a decision. The product has none. Called on the broker's loop.
 package protocol ClusterDelays: Sendable {
-    /// Called when a topic was created, from which on its visibility is delayed.
+    /// Called when a topic was created. The delay of its visibility begins then.
     func topicWasCreated(_ topic: String, at now: Instant)
     /// Returns for how long a topic stays after its deletion was answered.
     func deletionDelayMilliseconds(ofTopic topic: String, at now: Instant) -> Int

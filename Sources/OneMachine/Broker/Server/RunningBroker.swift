@@ -7,11 +7,11 @@ package final class RunningBroker: Sendable {
     /// The node, and the timer of its upkeep. Confined to the loop.
     private final class ServedNode {
         let node: BrokerNode
-        private var upkeep: LoopTimer?
+        private var upkeepTimer: LoopTimer?
 
         init(node: BrokerNode, loop: EventLoop) {
             self.node = node
-            upkeep = LoopTimer(on: loop) { [unowned self, unowned loop] in
+            upkeepTimer = LoopTimer(on: loop) { [unowned self, unowned loop] in
                 node.upkeep()
                 schedule(on: loop)
             }
@@ -19,11 +19,11 @@ package final class RunningBroker: Sendable {
         }
 
         private func schedule(on loop: EventLoop) {
-            upkeep?.schedule(at: loop.now.advanced(byMilliseconds: TopicStore.upkeepMilliseconds))
+            upkeepTimer?.schedule(at: loop.now.advanced(byMilliseconds: TopicStore.upkeepMilliseconds))
         }
 
         func close() {
-            upkeep?.cancel()
+            upkeepTimer?.cancel()
             node.close()
         }
     }

@@ -20,7 +20,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     private var isIterationEndScheduled = false
     // The reasons to read no more, and their effect.
     /// Whether the client does not read its answers. Then no further request is begun.
-    private var isFull = false
+    private var isOutputFull = false
     /// Whether the buffers of all connections together are too large.
     private var lacksMemory = false
     private var isPaused = false
@@ -58,7 +58,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     }
 
     func didBecomeWritable() {
-        isFull = false
+        isOutputFull = false
         lastActivity = connection.loop.now
         setUnsent(bytes: connection.pendingByteCount)
         scheduleIterationEnd()
@@ -128,7 +128,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
 
     /// Whether a request may begin: no other is unanswered, or it is a Produce among Produce requests.
     private func canHandle(_ request: UnsafeRawBufferPointer) -> Bool {
-        guard !isFull, !node.isDraining else { return false }
+        guard !isOutputFull, !node.isDraining else { return false }
         guard !pendingResponses.isEmpty else { return true }
         guard pendingResponses.count < limits.producesInFlightMax, request.count >= 2 else { return false }
         // A request begins with its API key.
@@ -140,7 +140,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     /// because otherwise it would not notice that the client of a waiting Fetch is gone.
     private func setReading() {
         guard !isClosed else { return }
-        let isWaiting = !pendingResponses.isEmpty || isFull
+        let isWaiting = !pendingResponses.isEmpty || isOutputFull
         let shouldPause = lacksMemory || (isWaiting && buffer.count >= FrameBuffer.restingByteCount)
         guard shouldPause != isPaused else { return }
         isPaused = shouldPause
@@ -207,7 +207,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         node.metrics.sentBytes.add(answer.count)
         node.metrics.observe(exchange, now: connection.loop.now)
         guard faults == nil else { return unsafe sendWithFault(answer, of: exchange) }
-        if unsafe !connection.send(answer) { isFull = true }
+        if unsafe !connection.send(answer) { isOutputFull = true }
         setUnsent(bytes: connection.pendingByteCount)
     }
 
@@ -232,7 +232,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         // The session gets no event when the kernel takes bytes, unless the connection was full.
         if !isClosed { setUnsent(bytes: connection.pendingByteCount) }
         let hasIncompleteRequest = buffer.count > 0 && pendingResponses.isEmpty
-        let isStalled = hasIncompleteRequest || isFull
+        let isStalled = hasIncompleteRequest || isOutputFull
         let quietSecondsMax = isStalled ? limits.stallSecondsMax : limits.idleSecondsMax
         let quietSeconds = now.seconds(since: lastActivity)
         let waitsForClient = isStalled || pendingResponses.isEmpty

@@ -32,7 +32,7 @@ extension GroupCoordinator {
         completeJoinIfReady(of: group)
     }
 
-    /// Forgets a group that has no record in the log.
+    /// Forgets an unused group that has no record in the log. The first generation of a group brings its first record.
     func removeIfUnused(_ group: Group) {
         guard group.isUnused, group.generation == 0, group.appendsInFlight == 0 else { return }
         groups[group.id] = nil

@@ -93,6 +93,7 @@ extension GroupCoordinator {
         if let error = group.memberError(memberID: request.memberID, instanceID: request.instanceID) {
             return reply(to: caller.token, with: .join(.failed(with: error, memberID: request.memberID)))
         }
+        // Without an error, the member exists.
         guard let member = group.members[request.memberID] else { return }
         let isUnchanged = member.protocols == request.protocols
         switch group.state {

@@ -28,7 +28,7 @@ extension GroupCoordinator {
         deadlines.schedule(group.id, at: deadline)
     }
 
-    /// Answers the members that wait for an assignment which will never come.
+    /// Clears all assignments, and answers the members that wait for one with the error.
     func dropAssignments(of group: Group, error: ErrorCode) {
         for member in group.membersInOrder {
             member.assignment = []

@@ -5,7 +5,8 @@ extension GroupCoordinator {
     /// Answers a member with its assignment, at once or when the leader's assignments are durable.
     func sync(_ request: SyncGroupRequest, from token: ReplyToken) {
         guard let sender = findSender(of: request, answering: token) else { return }
-        let (group, member) = (sender.group, sender.member)
+        let group = sender.group
+        let member = sender.member
         switch group.state {
         case .empty, .dead: refuseSync(of: token, error: .unknownMemberID)
         case .preparingRebalance: refuseSync(of: token, error: .rebalanceInProgress)

@@ -85,30 +85,30 @@ extension TransactionCoordinator {
             && TransactionFacts.isExhausted(epoch: request.producerEpoch)
     }
 
-    /// Gives the next epoch, or the next producer id if the epochs are exhausted.
+    /// Gives the next epoch, or the next producer id if the epochs are exhausted. A repeated request gets the same
+    /// answer as the first.
     private func advanceEpoch(
         of transaction: Transaction, for request: InitProducerIDRequest, answering token: ReplyToken
     ) {
         var facts = transaction.facts
         let isNew = facts.epoch == TransactionFacts.noEpoch
-        let namesItself = request.producerID != -1
-        let namesOtherEpoch = namesItself && request.producerEpoch != facts.epoch
+        let namesProducer = request.producerID != -1
+        let namesOtherEpoch = namesProducer && request.producerEpoch != facts.epoch
         // Only a request that names its epoch can be recognized when it is repeated.
-        let previousEpoch = namesItself ? facts.epoch : TransactionFacts.noEpoch
+        let previousEpoch = namesProducer ? facts.epoch : TransactionFacts.noEpoch
         facts.timeoutMilliseconds = request.timeoutMilliseconds
         facts.state = .empty
-        if TransactionFacts.isExhausted(epoch: facts.epoch) && !namesOtherEpoch {
+        if namesOtherEpoch && !isNew {
+            // With the previous epoch, this is a repeated request whose first answer was lost.
+            guard request.producerEpoch == facts.previousEpoch else {
+                return refuse(request, answering: token, with: .producerFenced)
+            }
+        } else if TransactionFacts.isExhausted(epoch: facts.epoch) {
             guard let producerID = producerIDs.take() else { return waitForIDs(request, token: token) }
             facts.previousProducerID = facts.producerID
             facts.previousEpoch = previousEpoch
             facts.producerID = producerID
             facts.epoch = 0
-        } else if namesOtherEpoch && !isNew {
-            // With the previous epoch, the request is a repeated one whose first answer was lost. It gets the
-            // same answer.
-            guard request.producerEpoch == facts.previousEpoch else {
-                return refuse(request, answering: token, with: .producerFenced)
-            }
         } else {
             facts.previousEpoch = previousEpoch
             facts.epoch = isNew ? 0 : facts.epoch + 1

@@ -30,7 +30,7 @@ extension TransactionCoordinator {
     /// Adds a group to the producer's transaction, or begins one with it.
     func addOffsets(_ request: AddOffsetsToTxnRequest, from token: ReplyToken) {
         func answer(_ error: ErrorCode) -> TransactionAnswer {
-            .addOffsets(TransactionResponse(error: error))
+            .addOffsets(TransactionErrorResponse(error: error))
         }
         switch admit(request.producer) {
         case .failure(let error):
@@ -79,8 +79,8 @@ extension TransactionCoordinator {
         switch verdict(on: request) {
         case .refused(let error):
             let clientError = clientError(for: error, version: request.version)
-            reply(to: token, with: .end(TransactionResponse(error: clientError)))
-        case .alreadyEnded: reply(to: token, with: .end(TransactionResponse()))
+            reply(to: token, with: .end(TransactionErrorResponse(error: clientError)))
+        case .alreadyEnded: reply(to: token, with: .end(TransactionErrorResponse()))
         case .decides(let transaction):
             var facts = transaction.facts
             facts.state = request.commits ? .prepareCommit : .prepareAbort

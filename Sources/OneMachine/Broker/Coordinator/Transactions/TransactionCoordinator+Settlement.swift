@@ -44,7 +44,7 @@ extension TransactionCoordinator {
             if durable {
                 transactions[id]?.pendingEnd = token
             } else {
-                reply(to: token, with: .end(TransactionResponse(error: .coordinatorNotAvailable)))
+                reply(to: token, with: .end(TransactionErrorResponse(error: .coordinatorNotAvailable)))
             }
             settleChange(of: id, to: facts, durable: durable)
         case .completed: break
@@ -122,7 +122,7 @@ extension TransactionCoordinator {
     private func answerEnd(of transaction: Transaction) {
         guard let token = transaction.pendingEnd else { return }
         transaction.pendingEnd = nil
-        reply(to: token, with: .end(TransactionResponse()))
+        reply(to: token, with: .end(TransactionErrorResponse()))
     }
 
     /// Schedules another attempt at the markers that are not written.
@@ -140,6 +140,7 @@ extension TransactionCoordinator {
     /// attempt at markers.
     func handleDeadline(of transaction: Transaction) {
         guard let deadline = transaction.deadline else { return }
+        // The queue may have an earlier deadline than the present one.
         guard deadline <= now.steady else { return schedule(transaction, at: deadline) }
         transaction.deadline = nil
         if transaction.isChanging {

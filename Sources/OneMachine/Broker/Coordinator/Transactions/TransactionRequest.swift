@@ -10,8 +10,8 @@ package enum TransactionRequest: Equatable {
 package enum TransactionAnswer: Equatable {
     case initProducerID(InitProducerIDResponse)
     case addPartitions(PartitionErrors)
-    case addOffsets(TransactionResponse)
-    case end(TransactionResponse)
+    case addOffsets(TransactionErrorResponse)
+    case end(TransactionErrorResponse)
 
     /// `version` is the request's.
     package func write(to writer: inout WireWriter, version: Int16) {
@@ -28,8 +28,8 @@ package enum TransactionAnswer: Equatable {
         case .initProducerID: .initProducerID(InitProducerIDResponse(error: .coordinatorNotAvailable))
         case .addPartitions(let errors):
             .addPartitions(errors.replacingSuccess(by: .coordinatorNotAvailable))
-        case .addOffsets: .addOffsets(TransactionResponse(error: .coordinatorNotAvailable))
-        case .end: .end(TransactionResponse(error: .coordinatorNotAvailable))
+        case .addOffsets: .addOffsets(TransactionErrorResponse(error: .coordinatorNotAvailable))
+        case .end: .end(TransactionErrorResponse(error: .coordinatorNotAvailable))
         }
     }
 }

@@ -45,7 +45,8 @@ struct CompactionFilter {
             noteRecords(of: header)
             return .whole
         }
-        let filtered = isAborted(header) ? .nothing : try unsafe records(of: header, in: batch, keeping: keys)
+        let filtered =
+            isAborted(header) ? .nothing : try unsafe filterRecords(of: header, in: batch, keeping: keys)
         switch filtered {
         case .whole, .rewritten:
             noteRecords(of: header)
@@ -69,7 +70,7 @@ struct CompactionFilter {
     }
 
     /// Returns the records of a data batch that stay, as a batch with the same offsets and producer.
-    private func records(
+    private func filterRecords(
         of header: BatchHeader, in batch: UnsafeRawBufferPointer, keeping keys: KeyMap
     ) throws(LogError) -> FilteredBatch {
         guard header.recordCount > 0 else { return .nothing }

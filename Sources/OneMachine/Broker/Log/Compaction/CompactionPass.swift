@@ -12,8 +12,8 @@ struct CompactionPass {
     /// The pass has not read the keys from this offset on, so those records stay.
     private var mappedUpTo: Int64
     private var filter: CompactionFilter
-    /// The files that this pass has made. If the pass fails, all must be removed. Otherwise a later start
-    /// would put a finished group over segments that have changed since then.
+    /// The files that this pass has made. If the pass fails, all must be removed. Otherwise the broker's next
+    /// start would put one of them in the place of segments that have changed since then.
     private var createdFiles: [String] = []
 
     init(plan: CompactionPlan, disk: Disk, isStopping: @escaping () -> Bool) {
@@ -131,7 +131,7 @@ struct CompactionPass {
         return groups
     }
 
-    /// Writes the new segment of some neighbors. Returns nil if it would not differ from the old one.
+    /// Writes one new segment from neighboring segments. Returns nil if it would not differ from a single old one.
     private mutating func writeGroup(
         _ sources: [CompactionPlan.Source]
     ) throws(LogError) -> CompactionResult.Group? {
@@ -187,7 +187,7 @@ struct CompactionPass {
         case .rewritten: return true
         // An earlier pass may have emptied the batch already.
         case .onlyProducer: return header.recordCount > 0
-        // The writer fills the gap with an empty batch, which may be the one that was there.
+        // The writer fills the gap with an empty batch without a producer. The old batch may have been equal to it.
         case .nothing: return header.recordCount > 0 || header.hasProducer
         }
     }

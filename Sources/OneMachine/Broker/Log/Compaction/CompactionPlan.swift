@@ -33,7 +33,7 @@ struct CompactionPlan: Sendable {
 
 /// The result of a compaction, with files that will replace others.
 struct CompactionResult: Sendable {
-    /// One new segment that replaces some neighbors.
+    /// One new segment that replaces neighboring segments.
     struct Group: Sendable {
         var sources: [CompactionPlan.Source]
         var swapPath: String

@@ -7,7 +7,7 @@ internal import Glibc
 ///
 /// In production `fault` is nil and costs a branch.
 package struct Disk: Sendable {
-    /// The kinds of operations, which a hook can tell apart and error messages name.
+    /// The kinds of operations, which a `FaultHook` can tell apart and error messages name.
     package enum Operation: String, Sendable {
         case create, open, write, read, sync, truncate, rename, remove, makeDirectory, syncDirectory, list,
             lock

@@ -20,13 +20,13 @@ package final class DiskWorker: Sendable {
     private let disk: Disk
     private let state = TracedLock(WorkerState())
     /// Lets the loop take results. Called on the worker's thread.
-    private let wake: @Sendable () -> Void
+    private let wakeLoop: @Sendable () -> Void
     /// Wakes the worker's thread for a job, or to stop.
     private let wakeSignal = ThreadSignal()
 
     init(disk: Disk, wake: @escaping @Sendable () -> Void) {
         self.disk = disk
-        self.wake = wake
+        wakeLoop = wake
     }
 
     func submit(_ job: Job) {
@@ -50,7 +50,7 @@ package final class DiskWorker: Sendable {
         case .compact(let plan):
             let result = CompactionPass.run(plan: plan, disk: disk) { self.state.withLock { $0.isStopping } }
             state.withLock { $0.results.append(result) }
-            wake()
+            wakeLoop()
         // A file that cannot be removed now is removed at the next start.
         case .remove(let paths):
             for path in paths { try? disk.removeFile(at: path) }

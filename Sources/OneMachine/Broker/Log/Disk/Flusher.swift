@@ -20,7 +20,7 @@ package final class Flusher: Sendable {
     private let syncSeconds: Histogram?
     private let state = TracedLock(FlusherState())
     /// Lets the loop take results. Called on a flusher's thread.
-    private let wake: @Sendable () -> Void
+    private let wakeLoop: @Sendable () -> Void
     /// Wakes a flusher's thread for a request, or to stop.
     private let wakeSignal = ThreadSignal()
     private let requestCounter = Atomic<Int>(0)
@@ -35,7 +35,7 @@ package final class Flusher: Sendable {
     package init(disk: Disk, syncSeconds: Histogram? = nil, wake: @escaping @Sendable () -> Void) {
         self.disk = disk
         self.syncSeconds = syncSeconds
-        self.wake = wake
+        wakeLoop = wake
     }
 
     func submit(_ request: FlushRequest) {
@@ -64,7 +64,7 @@ package final class Flusher: Sendable {
             return state.results.count == 1
         }
         // Later results need no wake-up: the loop takes them together with the first.
-        if isFirstResult { wake() }
+        if isFirstResult { wakeLoop() }
         return true
     }
 

@@ -57,7 +57,7 @@ extension PartitionLog {
             try unsafe write(header, batch: bytes, now: now)
         }
         producers.recordMarker(
-            producerID: producerID, epoch: epoch, commit: commit, at: offset, timestamp: now.milliseconds)
+            producerID: producerID, epoch: epoch, commit: commit, at: offset, now: now.milliseconds)
         finishAppend()
         return AppendResult(baseOffset: offset, nextOffset: endOffset, logAppendTime: -1, isDuplicate: false)
     }

@@ -58,7 +58,7 @@ struct CheckpointState {
     }
 
     /// After a failed write the file has the old checkpoint or the new one. `onDisk` keeps the old one, because
-    /// `canPoint` then includes the segments of both.
+    /// `canPoint` then includes the segments of both. If there was none, the new one may be there.
     mutating func recordWriteFailure() {
         if onDisk == .none { onDisk = .unknown }
         hasFailed = true

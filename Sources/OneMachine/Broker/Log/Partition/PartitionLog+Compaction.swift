@@ -13,7 +13,7 @@ extension PartitionLog {
         else { return nil }
         let sources = compactableSegments(now: now)
         guard !sources.isEmpty else { return nil }
-        // A damaged segment is not rewritten, so a tombstone behind it still hides older records there.
+        // A damaged segment is not rewritten, so a tombstone behind it still hides older records in it.
         let hasDamage = sources.contains { damagedSegments.contains($0.baseOffset) }
         let removableBelow =
             hasDamage

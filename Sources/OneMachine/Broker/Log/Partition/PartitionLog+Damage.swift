@@ -33,9 +33,7 @@ extension PartitionLog {
     func soundOffset(above offset: Int64) throws(LogError) -> Int64 {
         let segment = segment(holding: offset)
         let indexEntry = try index(of: segment).floor(relativeOffset: offset - segment.baseOffset)
-        var reader = try reader(
-            of: segment, position: Int(indexEntry?.position ?? 0),
-            offset: segment.baseOffset + Int64(indexEntry?.relativeOffset ?? 0), end: segment.size)
+        var reader = try reader(of: segment, from: indexEntry, end: segment.size)
         while let base = try unsafe reader.nextSkippingDamage({ (header, _) throws(LogError) in
             header.baseOffset
         }) {

@@ -13,6 +13,15 @@ extension PartitionLog {
         }
     }
 
+    /// Returns a reader of the segment that begins at an entry of its index, or at the first batch for nil.
+    func reader(
+        of segment: Segment, from entry: SegmentIndex.Entry?, end: Int
+    ) throws(LogError) -> SegmentReader {
+        try reader(
+            of: segment, position: Int(entry?.position ?? 0),
+            offset: segment.baseOffset + Int64(entry?.relativeOffset ?? 0), end: end)
+    }
+
     /// Returns a reader of the segment that begins at `position`, where the batch with `offset` lies. The
     /// batches end at `end`.
     func reader(

@@ -108,14 +108,14 @@ extension PartitionLog {
         }
         if scan.takenBytes > 0 {
             readPositions.remember(
-                offset: scan.nextOffset, segment: segment, position: start.position + scan.takenBytes)
+                .init(position: start.position + scan.takenBytes, offset: scan.nextOffset), in: segment)
         }
         return scan
     }
 
     /// Reads bytes into the writer and keeps the sound batches at their front.
     private func scanBatches(
-        from start: ReadPositions.ReadPosition, to endOfRead: Int64, bytesMax: Int, recordsMax: Int64,
+        from start: SegmentReader.BatchPosition, to endOfRead: Int64, bytesMax: Int, recordsMax: Int64,
         in segment: Segment, into writer: inout WireWriter
     ) throws(LogError) -> BatchScan {
         var scan = BatchScan(nextOffset: start.offset, endOfRead: endOfRead, recordsMax: recordsMax)
@@ -136,11 +136,10 @@ extension PartitionLog {
     /// Finds the batch that holds `offset`: where a recent read ended, or by the index and the headers
     /// behind its entry.
     func locateBatch(holding offset: Int64, in segment: Segment) throws(LogError)
-        -> ReadPositions.ReadPosition
+        -> SegmentReader.BatchPosition
     {
-        if let recent = readPositions.find(offset: offset, segment: segment) { return recent }
-        var start = ReadPositions.ReadPosition(
-            offset: segment.baseOffset, segment: ObjectIdentifier(segment), position: 0)
+        if let recent = readPositions.find(offset: offset, in: segment) { return recent }
+        var start = SegmentReader.BatchPosition(position: 0, offset: segment.baseOffset)
         if let indexEntry = try index(of: segment).floor(relativeOffset: offset - segment.baseOffset) {
             start.offset += Int64(indexEntry.relativeOffset)
             start.position = Int(indexEntry.position)
@@ -150,8 +149,8 @@ extension PartitionLog {
 
     /// Follows the headers from the batch at `start` to the batch that holds `offset`, and skips damage.
     private func walkHeaders(
-        from start: ReadPositions.ReadPosition, to offset: Int64, in segment: Segment
-    ) throws(LogError) -> ReadPositions.ReadPosition {
+        from start: SegmentReader.BatchPosition, to offset: Int64, in segment: Segment
+    ) throws(LogError) -> SegmentReader.BatchPosition {
         var current = start
         var previous = start
         while true {
@@ -165,7 +164,8 @@ extension PartitionLog {
             }
             let hasNextHeader = current.position + BatchHeader.size <= segment.size
             if !isPlausible || !hasNextHeader {
-                // The walk reached a wrong place, so one of the two headers is damaged.
+                // A wrong offset, or the end of the file before `offset`: the last header is damaged, or the one
+                // before it, which led here.
                 let damaged = try damagedBatch(previous: previous, current: current, in: segment)
                 current = try findSoundBatch(behind: damaged, upTo: offset, in: segment)
             }
@@ -175,8 +175,8 @@ extension PartitionLog {
     /// Returns the damaged one of two neighbors, after the walk over headers failed at the second. The
     /// first is damaged if its length or its number of offsets led to the wrong place.
     private func damagedBatch(
-        previous: ReadPositions.ReadPosition, current: ReadPositions.ReadPosition, in segment: Segment
-    ) throws(LogError) -> ReadPositions.ReadPosition {
+        previous: SegmentReader.BatchPosition, current: SegmentReader.BatchPosition, in segment: Segment
+    ) throws(LogError) -> SegmentReader.BatchPosition {
         let reader = try reader(
             of: segment, position: previous.position, offset: previous.offset, end: segment.size)
         return reader.isAtSoundBatch() ? current : previous
@@ -185,14 +185,14 @@ extension PartitionLog {
     /// Returns the first sound batch behind a damaged one, so that readers get the batches behind damage.
     /// Throws if that batch begins above `offset`, because then the record at `offset` is damaged.
     private func findSoundBatch(
-        behind damaged: ReadPositions.ReadPosition, upTo offset: Int64, in segment: Segment
-    ) throws(LogError) -> ReadPositions.ReadPosition {
+        behind damaged: SegmentReader.BatchPosition, upTo offset: Int64, in segment: Segment
+    ) throws(LogError) -> SegmentReader.BatchPosition {
         let reader = try reader(
             of: segment, position: damaged.position, offset: damaged.offset, end: segment.size)
         guard let soundBatch = try reader.findNextSoundBatch(), soundBatch.offset <= offset else {
             throw reportDamage(at: offset, in: segment)
         }
-        return .init(offset: soundBatch.offset, segment: damaged.segment, position: soundBatch.position)
+        return soundBatch
     }
 
     private func header(at position: Int, in segment: Segment) throws(LogError) -> BatchHeader {

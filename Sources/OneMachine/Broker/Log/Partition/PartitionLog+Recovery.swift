@@ -129,10 +129,8 @@ extension PartitionLog {
     /// reading would cut off all records behind the damage. So if the last batch in front cannot be read, the
     /// batch behind the position decides.
     private func batchEnds(at checkpoint: Checkpoint, in segment: Segment) throws(LogError) -> Bool {
-        let indexEntry = checkpoint.index.entries.last
         var reader = try reader(
-            of: segment, position: Int(indexEntry?.position ?? 0),
-            offset: segment.baseOffset + Int64(indexEntry?.relativeOffset ?? 0), end: checkpoint.position)
+            of: segment, from: checkpoint.index.entries.last, end: checkpoint.position)
         while try unsafe reader.nextSkippingDamage({ (_, _) throws(LogError) in }) != nil {}
         if reader.position == checkpoint.position { return reader.offset == checkpoint.nextOffset }
         let fileSize = try self.fileSize(of: segment)
@@ -159,25 +157,21 @@ extension PartitionLog {
             producers = checkpoint.producers
             compactionProgress = checkpoint.compactionProgress
         }
-        var index = 0
-        while index < segments.count {
-            let segment = segments[index]
+        for (index, segment) in segments.enumerated() {
             if index > 0, segment.baseOffset != segments[index - 1].endOffset {
                 return try setAsideSegments(after: index - 1)
             }
-            let nextBaseOffset = index + 1 < segments.count ? segments[index + 1].baseOffset : nil
-            var tornFileSize: Int?
             if let checkpoint, segment.baseOffset < checkpoint.segmentBaseOffset {
                 try restoreSummary(of: segment, endOffset: segments[index + 1].baseOffset)
-            } else {
-                tornFileSize = try recoverBatches(
-                    of: segment, from: checkpoint, nextBaseOffset: nextBaseOffset)
+                continue
             }
+            let nextBaseOffset = index + 1 < segments.count ? segments[index + 1].baseOffset : nil
+            let tornFileSize = try recoverBatches(
+                of: segment, from: checkpoint, nextBaseOffset: nextBaseOffset)
             if let tornFileSize {
                 try setAsideSegments(after: index)
                 return try cutTail(of: segment, fileSize: tornFileSize)
             }
-            index += 1
         }
         try activateLastSegment()
     }

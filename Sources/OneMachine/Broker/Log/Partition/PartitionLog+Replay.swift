@@ -59,7 +59,7 @@ extension PartitionLog {
         guard let commit = unsafe TransactionMarker.commits(header, batch: batch) else { return }
         producers.recordMarker(
             producerID: header.producerID, epoch: header.producerEpoch, commit: commit,
-            at: header.baseOffset, timestamp: lastUsed)
+            at: header.baseOffset, now: lastUsed)
     }
 
     /// Estimates the arrival time of a stored batch, because the log does not store it. The batch's timestamp

@@ -38,6 +38,7 @@ extension PartitionLog {
         }
         segment.size = fileSize
         segment.endOffset = endOffset
+        // This also sets the segment's times, and writes the summary.
         _ = try rebuiltIndex(of: segment)
     }
 
@@ -66,9 +67,9 @@ extension PartitionLog {
                 _ = reportDamage(at: offset, in: segment)
                 guard let soundBatch = try reader.findNextSoundBatch() else { break }
                 reader.skip(to: soundBatch)
-                index.addBehindDamage(
+                index.add(
                     relativeOffset: soundBatch.offset - segment.baseOffset, position: soundBatch.position,
-                    maxTimestampBefore: maxTimestamp)
+                    maxTimestampBefore: maxTimestamp, isBehindDamage: true)
             }
         }
         segment.maxTimestamp = maxTimestamp

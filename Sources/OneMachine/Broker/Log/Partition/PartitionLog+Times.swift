@@ -64,7 +64,7 @@ extension PartitionLog {
         return largest
     }
 
-    /// Gives the batches of records in a part of a segment to `body` until it returns true. Leaves markers out.
+    /// Gives the batches in a part of a segment, without the markers, to `body` until it returns true.
     ///
     /// - Parameters:
     ///   - start: the first batch; nil for the segment's first.
@@ -73,9 +73,7 @@ extension PartitionLog {
         _ segment: Segment, from start: SegmentIndex.Entry?, to end: Int,
         body: (BatchHeader, UnsafeRawBufferPointer) throws(LogError) -> Bool
     ) throws(LogError) {
-        var reader = try reader(
-            of: segment, position: Int(start?.position ?? 0),
-            offset: segment.baseOffset + Int64(start?.relativeOffset ?? 0), end: end)
+        var reader = try reader(of: segment, from: start, end: end)
         do throws(LogError) {
             var isDone = false
             while !isDone {

@@ -78,14 +78,14 @@ struct Producers: Equatable {
 
     /// Takes over a marker that was written.
     mutating func recordMarker(
-        producerID: Int64, epoch: Int16, commit: Bool, at offset: Int64, timestamp: Int64
+        producerID: Int64, epoch: Int16, commit: Bool, at offset: Int64, now: Int64
     ) {
-        var entry = entries[producerID] ?? ProducerEntry(epoch: epoch, lastUsed: timestamp)
+        var entry = entries[producerID] ?? ProducerEntry(epoch: epoch, lastUsed: now)
         if epoch != entry.epoch {
             entry.epoch = epoch
             entry.batches = []
         }
-        entry.lastUsed = max(entry.lastUsed, timestamp)
+        entry.lastUsed = max(entry.lastUsed, now)
         entries[producerID] = entry
         guard let firstOffset = openTransactions.removeValue(forKey: producerID) else { return }
         finishedTransactions.append(.init(firstOffset: firstOffset, markerOffset: offset))

@@ -1,26 +1,25 @@
 /// The positions at which the last few reads of a log ended. A consumer that continues there needs no
 /// index.
 struct ReadPositions {
-    /// The place of a batch in a segment's file.
-    struct ReadPosition {
-        var offset: Int64
+    /// The end of a read, which is the place of the next batch.
+    private struct ReadEnd {
         var segment: ObjectIdentifier
-        var position: Int
+        var batch: SegmentReader.BatchPosition
     }
 
     /// Limit for the remembered positions, and so for the consumers of a partition that benefit.
     static let limit = 8
 
-    private var recent: [ReadPosition] = []
+    private var recent: [ReadEnd] = []
     /// The index of the oldest position, once the limit is reached. The next position replaces it.
     private var oldest = 0
 
-    func find(offset: Int64, segment: Segment) -> ReadPosition? {
-        recent.first { $0.offset == offset && $0.segment == ObjectIdentifier(segment) }
+    func find(offset: Int64, in segment: Segment) -> SegmentReader.BatchPosition? {
+        recent.first { $0.batch.offset == offset && $0.segment == ObjectIdentifier(segment) }?.batch
     }
 
-    mutating func remember(offset: Int64, segment: Segment, position: Int) {
-        let newest = ReadPosition(offset: offset, segment: ObjectIdentifier(segment), position: position)
+    mutating func remember(_ batch: SegmentReader.BatchPosition, in segment: Segment) {
+        let newest = ReadEnd(segment: ObjectIdentifier(segment), batch: batch)
         guard recent.count == Self.limit else { return recent.append(newest) }
         recent[oldest] = newest
         oldest = (oldest + 1) % Self.limit

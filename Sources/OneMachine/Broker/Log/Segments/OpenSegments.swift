@@ -12,8 +12,8 @@ package final class OpenSegments {
     /// Whether segments with unsynced bytes stay open.
     private let keepsDirty: Bool
     /// Number of uses so far, which orders the uses in time.
-    private var clock: UInt64 = 0
-    private var clockAtSweep: UInt64 = 0
+    private var useCount: UInt64 = 0
+    private var useCountAtSweep: UInt64 = 0
     private var segments: [Segment] = []
 
     package init(
@@ -30,8 +30,8 @@ package final class OpenSegments {
     package var count: Int { segments.count }
 
     func markUsed(_ segment: Segment) {
-        clock += 1
-        segment.lastUse = clock
+        useCount += 1
+        segment.lastUse = useCount
     }
 
     /// Adds a segment that was opened, and closes others if there are more than the limit.
@@ -84,8 +84,8 @@ extension OpenSegments {
 
     /// Closes the segments without use since the last sweep.
     func sweep() {
-        closeSegments { $0.lastUse <= clockAtSweep }
-        clockAtSweep = clock
+        closeSegments { $0.lastUse <= useCountAtSweep }
+        useCountAtSweep = useCount
     }
 
     /// Calls `body`, which needs a descriptor. If the process has none left, closes other segments and

@@ -22,7 +22,7 @@ final class Segment {
     var isDirty = false
     /// Whether this is the newest segment. Its index exists only in memory and must stay.
     var isActive = false
-    /// The time of the last use, in steps of the counter of `OpenSegments`.
+    /// The number of the last use, by the counter of `OpenSegments`.
     var lastUse: UInt64 = 0
 
     init(baseOffset: Int64, directory: String) {
@@ -61,8 +61,9 @@ final class Segment {
 
     /// Continues behind damaged bytes, which stay in the file; their offsets stay unused.
     func skipDamage(to offset: Int64, position: Int) {
-        index?.addBehindDamage(
-            relativeOffset: offset - baseOffset, position: position, maxTimestampBefore: maxTimestamp)
+        index?.add(
+            relativeOffset: offset - baseOffset, position: position, maxTimestampBefore: maxTimestamp,
+            isBehindDamage: true)
         size = position
         endOffset = offset
     }

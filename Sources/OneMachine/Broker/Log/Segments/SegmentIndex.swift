@@ -18,16 +18,13 @@ struct SegmentIndex: Equatable, Sendable {
     /// A batch from this position on gets the next entry.
     private var nextPosition = 0
 
-    /// Adds a batch if it is far enough from the last entry. Must be called for all batches in order.
+    /// Adds a batch if it is far enough from the last entry, or if it is the first one behind damaged bytes, which
+    /// a reader cannot reach from the batch before. Must be called for all batches in order.
     /// `maxTimestampBefore` does not include the batch itself.
-    mutating func add(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
-        guard position >= nextPosition else { return }
-        addBehindDamage(
-            relativeOffset: relativeOffset, position: position, maxTimestampBefore: maxTimestampBefore)
-    }
-
-    /// Adds the first batch behind damaged bytes. A reader cannot get there from the batch before.
-    mutating func addBehindDamage(relativeOffset: Int64, position: Int, maxTimestampBefore: Int64) {
+    mutating func add(
+        relativeOffset: Int64, position: Int, maxTimestampBefore: Int64, isBehindDamage: Bool = false
+    ) {
+        guard isBehindDamage || position >= nextPosition else { return }
         nextPosition = position + Self.interval
         entries.append(
             Entry(

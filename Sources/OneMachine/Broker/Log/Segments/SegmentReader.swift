@@ -85,7 +85,7 @@ struct SegmentReader {
         guard unread.count >= count else { throw damageError }
     }
 
-    /// The position of a sound batch in the file.
+    /// The place of a batch in the file.
     struct BatchPosition {
         var position: Int
         var offset: Int64

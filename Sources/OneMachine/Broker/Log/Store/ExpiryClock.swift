@@ -66,18 +66,16 @@ struct ExpiryClock: Equatable {
             time = WallTime(milliseconds: min(wall.milliseconds, fastest))
             return
         }
-        var doubt = doubt ?? ClockDoubt(since: steady, leadMilliseconds: lead)
-        if abs(lead - doubt.leadMilliseconds) > Self.toleranceMilliseconds {
-            doubt = ClockDoubt(since: steady, leadMilliseconds: lead)
-        }
-        if steady.milliseconds(since: doubt.since) >= Self.settleMilliseconds {
-            self.doubt = nil
-            leadMilliseconds = 0
-            time = wall
-        } else {
-            self.doubt = doubt
-            leadMilliseconds = lead
-            time = WallTime(milliseconds: expected)
-        }
+        let currentDoubt = updatedDoubt(lead: lead, at: steady)
+        let isSettled = steady.milliseconds(since: currentDoubt.since) >= Self.settleMilliseconds
+        doubt = isSettled ? nil : currentDoubt
+        leadMilliseconds = isSettled ? 0 : lead
+        time = isSettled ? wall : WallTime(milliseconds: expected)
+    }
+
+    /// Returns the doubt about a lead: the current one, or a new one if the clock has jumped again.
+    private func updatedDoubt(lead: Int64, at steady: Instant) -> ClockDoubt {
+        if let doubt, abs(lead - doubt.leadMilliseconds) <= Self.toleranceMilliseconds { return doubt }
+        return ClockDoubt(since: steady, leadMilliseconds: lead)
     }
 }

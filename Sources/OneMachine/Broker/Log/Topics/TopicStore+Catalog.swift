@@ -6,7 +6,8 @@ extension TopicStore {
     /// of them differs.
     func openCatalog() throws(TopicStoreError) {
         let directories = try findDirectories()
-        let (first, second) = (copies.readCopy(at: copies.first), copies.readCopy(at: copies.second))
+        let first = copies.readCopy(at: copies.first)
+        let second = copies.readCopy(at: copies.second)
         let validCatalog = try CatalogCopies.choose(
             first: first, second: second, hasLogs: !directories.isEmpty, of: copies)
         guard let validCatalog else { return try createCatalog() }

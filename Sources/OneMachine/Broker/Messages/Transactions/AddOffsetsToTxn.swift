@@ -28,8 +28,8 @@ extension AddOffsetsToTxnRequest {
     }
 }
 
-/// The answer to AddOffsetsToTxn and EndTxn.
-package struct TransactionResponse: Equatable {
+/// The answer to AddOffsetsToTxn and EndTxn, which has only an error.
+package struct TransactionErrorResponse: Equatable {
     package var error = ErrorCode.none
 
     package func write(to writer: inout WireWriter, version: Int16) {

@@ -1,4 +1,4 @@
-/// The request to commit or abort a transaction. The answer is `TransactionResponse`.
+/// The request to commit or abort a transaction. The answer is `TransactionErrorResponse`.
 package struct EndTxnRequest: Equatable {
     package var version: Int16
     package var transactionalID: String

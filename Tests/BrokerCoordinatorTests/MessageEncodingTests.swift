@@ -5,7 +5,7 @@ import Testing
 /// The requests and responses of coordinators, in each version that the broker offers, compared with the bytes that
 /// another implementation writes (`WireVectors`). A version without a field decodes to the field's default, so the
 /// expectations say from which version on a field exists.
-struct CodecTests {
+struct MessageEncodingTests {
     /// Decodes the vector of a request to its last byte.
     private func decode<Request>(
         _ name: String, key: APIKey, version: Int16,

@@ -4,7 +4,7 @@ package enum ReceiptOutcome: String, Sendable, CaseIterable {
     case accepted
     /// The job is given up, because APNs or Flotilla refused the push.
     case rejected
-    /// A newer version replaced the job before it was sent, or its send was cancelled.
+    /// A newer version replaced the job before it was sent, its send was cancelled, or its user was erased.
     case superseded
     /// The deadline passed before APNs accepted the push.
     case expired

@@ -7,7 +7,9 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// A short run of `deploy/prove fan-out-kills`.
+/// Kills two expanders at some of their steps and at random, and freezes them beyond their session, while sends expand.
+/// Then it checks that each token has its jobs once (`ExpanderKillTest`). It is a short run of `deploy/prove
+/// fan-out-kills`.
 @Suite struct ExpanderKillTests {
     @Test
     func `each job is written once although two expanders are killed at steps and at random, and frozen`()

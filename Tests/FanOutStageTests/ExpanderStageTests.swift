@@ -139,7 +139,7 @@ import Topics
         let occurrences = TracedLock(0)
         let settings = bed.settings
         let identity = try bed.environment(under: directory.path).identity(
-            of: FanOutService.name, loop: 1)
+            of: FanOutService.name, loop: FanOutService.Loop.expander.rawValue)
         let stage = try await ExpanderStage(
             bed, directory: directory.path,
             {
@@ -320,7 +320,7 @@ import Topics
     func `an expander that had the lane before reads the other process's records before it serves a page`()
         async throws
     {
-        let missing = 20
+        let newPhones = 20
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let (firstDirectory, secondDirectory) = (try TemporaryDirectory(), try TemporaryDirectory())
@@ -339,16 +339,16 @@ import Topics
             await stage.stop()
         }
         try await runStage(in: firstDirectory, untilJobs: 5)
-        for number in 5..<5 + missing {
+        for number in 5..<5 + newPhones {
             expanderBed.writeToken(of: "p\(number)", entry: .update(activity: "a\(number)"), group: "match")
         }
         #expect(expanderBed.finish())
-        try await runStage(in: secondDirectory, untilJobs: 5 + missing)
+        try await runStage(in: secondDirectory, untilJobs: 5 + newPhones)
         expanderBed.write(update(2))
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: firstDirectory.path)
         try await stop(stage, after: "the second state is expanded", in: expanderBed)
-        #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "u2" } == 5 + missing)
+        #expect(try ExpanderTestBed.jobs(in: bed).count { $0.send == "u2" } == 5 + newPhones)
     }
 
     @Test func `a process without files serves no page before it has read the starts of other processes`()

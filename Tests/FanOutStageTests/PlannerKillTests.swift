@@ -7,7 +7,8 @@ import ProcessTesting
 import Simulation
 import Testing
 
-/// A short run of `deploy/prove planner-kills`.
+/// Kills two planners at some of their steps and at random, and freezes them beyond their session, while sends arrive.
+/// Then it compares their output with a model (`PlannerKillTest`). It is a short run of `deploy/prove planner-kills`.
 @Suite struct PlannerKillTests {
     @Test
     func `each send is planned once although two planners are killed at steps and at random, and frozen`()

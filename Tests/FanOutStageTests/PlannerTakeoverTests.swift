@@ -53,7 +53,8 @@ import Topics
         try await eventually("the planner continues") { try bed.verdicts()["again"]?.last == .planned }
         await secondStage.stop()
         for note in try bed.notes() { #expect(note.updateVersion > 0) }
-        // The second planner gives another version than the first one.
+        // Each of the two sends to the group goes to both lanes. The second planner gives another version than the
+        // first one.
         var versions: [Int64] = []
         for case .expansion(let expansion) in try bed.expansions().map(\.request)
         where expansion.key.group == "started" { versions.append(expansion.version) }
@@ -107,6 +108,7 @@ import Topics
                     progress.withLock { $0.isCancelPlanned = $0.openTransaction != nil }
                 case .pageScanned:
                     if progress.withLock({ $0.isCancelPlanned }) { return }
+                    // The walk waits for the cancel: a quarter of a second after each page.
                     _ = neverRaised.wait(until: Instant.now().advanced(byMilliseconds: 250))
                 default: break
                 }

@@ -16,8 +16,8 @@ import Topics
 @Suite struct UnavailablePartitionTests {
     private static let lanes = 4
 
-    /// Returns a name with the prefix whose key is in the partition.
-    private func name(_ prefix: String, in partition: Int, of partitionOfName: (String) -> Int) throws
+    /// Returns a name that begins with the prefix and lies in the partition.
+    private func name(_ prefix: String, in partition: Int, partitionOfName: (String) -> Int) throws
         -> String
     {
         try #require((0..<1000).lazy.map { "\(prefix)\($0)" }.first { partitionOfName($0) == partition })
@@ -46,7 +46,7 @@ import Topics
         try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         unavailable.refuse(bed.layout.name(of: .expansionsUrgent), partition: 2)
         let sender = try RecordWriter(on: bed, to: .sends)
-        // Partition 0 has the only send for the recipients of lane 2.
+        // Only the sends of partition 0 are for lane 2. All others are for lane 3.
         let sendsOfPartition = 10
         for partition in 0..<Self.lanes {
             for number in 0..<sendsOfPartition {
@@ -93,6 +93,7 @@ import Topics
         #expect(expanderBed.finish())
         let stage = try await ExpanderStage(bed, directory: directory.path)
         try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
+        // Here the partition has no leader. In the test above it has too few replicas.
         unavailable.refuse(bed.layout.name(of: .jobs), partition: 1, hasLeader: false)
         expanderBed.write(
             ExpanderTestBed.makeExpansion(

@@ -7,6 +7,7 @@ import Testing
 @Suite struct KeyIndexTests {
     @Test func `after any inserts, removals and renumberings the index finds the same as a dictionary`() {
         var seeds = SystemRandomNumberGenerator()
+        // It is shifted, so that the range cannot overflow.
         let firstSeed = seeds.next() >> 16
         for seed in firstSeed..<firstSeed + UInt64(trialCount(base: 200)) {
             var random = SeededGenerator(seed: seed)

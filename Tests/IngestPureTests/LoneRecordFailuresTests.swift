@@ -7,7 +7,7 @@ import Testing
     private let partition = TopicPartition("sends", 3)
     private let large = LoneRecordFailures.largeBytes
 
-    @Test func `a record with a large output is set aside after enough tries alone`() {
+    @Test func `a record with a large output is rejected after enough tries alone`() {
         var failures = LoneRecordFailures(triesMax: 3)
         for _ in 0..<2 {
             failures.recordFailure(at: 7, of: partition, outputBytes: large)

@@ -157,6 +157,14 @@ import Testing
         #expect(phone.rows == ["i:i start:Match aa"])
     }
 
+    @Test func `a refusal from the future removes only tokens reported before its arrival`() {
+        phone.startToken("aa", at: 0)
+        phone.refusal(of: "aa", since: 1_000_000, dispatched: 1, at: 2)
+        #expect(phone.rows.isEmpty)
+        phone.startToken("aa", at: 3)
+        #expect(phone.rows == ["i:i start:Match aa"])
+    }
+
     @Test func `without a time from APNs the time of the push decides`() {
         phone.startToken("aa", at: 10)
         phone.refusal(of: "aa", since: nil, dispatched: 9, at: 12)

@@ -108,4 +108,15 @@ import Testing
         phone.startToken("bb", at: 1, happened: 1)
         #expect(phone.rows == ["i:i start:Match bb"])
     }
+
+    @Test func `reports of equal times are forgotten independently of their order`() {
+        func kept(_ numbers: [Int]) -> Set<String> {
+            let phone = Phone()
+            for number in numbers { phone.updateToken("bb", of: "activity-\(number)", at: 0) }
+            return Set(phone.run.installation?.activities.map(\.id) ?? [])
+        }
+        let numbers = Array(0...Installation.activitiesMax)
+        #expect(kept(numbers) == kept(numbers.reversed()))
+        #expect(kept(numbers).count == Installation.activitiesMax)
+    }
 }

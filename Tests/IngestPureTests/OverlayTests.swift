@@ -37,6 +37,7 @@ import Testing
 
     @Test func `after any sequence of steps the overlay equals two plain tables`() {
         var seeds = SystemRandomNumberGenerator()
+        // It is shifted, so that the range cannot overflow.
         let firstSeed = seeds.next() >> 16
         for seed in firstSeed..<firstSeed + UInt64(trialCount(base: 200)) {
             var random = SeededGenerator(seed: seed)
@@ -67,7 +68,7 @@ import Testing
                 default:
                     now = now.advanced(byMilliseconds: 1000 + random.number(below: 60_000))
                     overlay.forgetLostRows(at: now)
-                    let ageMax = Overlay.outstandingMillisecondsMax
+                    let ageMax = Overlay.unreadMillisecondsMax
                     model.committed = model.committed.filter {
                         now.milliseconds(since: $0.value.since) < ageMax
                     }

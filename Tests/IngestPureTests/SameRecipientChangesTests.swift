@@ -10,6 +10,7 @@ import TokenSealing
 @Suite struct SameRecipientChangesTests {
     @Test func `the changes of touched rows equal a comparison of all rows`() {
         var seeds = SystemRandomNumberGenerator()
+        // It is shifted, so that the range cannot overflow.
         let firstSeed = seeds.next() >> 16
         var comparedChanges = 0
         for seed in firstSeed..<firstSeed + UInt64(trialCount(base: 300)) {

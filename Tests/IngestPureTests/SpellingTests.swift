@@ -1,7 +1,5 @@
 import Identifiers
 import InstallationRecords
-import JSON
-import RecordFormat
 import Testing
 
 @testable import Ingest
@@ -58,44 +56,6 @@ import Testing
                 let read = unsafe key.bytes.withUnsafeBytes { unsafe RegistryKey(bytes: $0) }
                 #expect(read == key)
             }
-        }
-    }
-
-    @Test func `reports of equal times are forgotten independently of their order`() {
-        func kept(_ numbers: [Int]) -> Set<String> {
-            let phone = Phone()
-            for number in numbers { phone.updateToken("bb", of: "activity-\(number)", at: 0) }
-            return Set(phone.run.installation?.activities.map(\.id) ?? [])
-        }
-        let numbers = Array(0...Installation.activitiesMax)
-        #expect(kept(numbers) == kept(numbers.reversed()))
-        #expect(kept(numbers).count == Installation.activitiesMax)
-    }
-
-    @Test func `a refusal from the future removes only tokens reported before its arrival`() {
-        let phone = Phone()
-        phone.startToken("aa", at: 0)
-        phone.refusal(of: "aa", since: 1_000_000, dispatched: 1, at: 2)
-        #expect(phone.rows.isEmpty)
-        phone.startToken("aa", at: 3)
-        #expect(phone.rows == ["i:i start:Match aa"])
-    }
-
-    @Test func `attributes of the maximum depth fit into every record that holds them`() throws {
-        let depth = Report.attributesDepthMax
-        let text =
-            String(repeating: "{\"a\":[", count: depth / 2) + "\"]}\\\""
-            + "\"" + String(repeating: "]}", count: depth / 2)
-        let phone = Phone()
-        let attributes = try RawJSON(checking: Array(text.utf8), with: JSONReader())
-        #expect(attributes.depth == depth)
-        phone.send(.profile, at: 0) { $0.attributes = attributes }
-        #expect(phone.run.installation?.attributes?.value == attributes)
-        var report = Report(app: "shop", environment: .production, installation: "i", kind: .profile)
-        report.attributes = try RawJSON(
-            checking: Array("{\"a\":\(text)}".utf8), with: JSONReader())
-        #expect(throws: RecordDecodingError.self) {
-            try Report.decode(report.encoded(), with: JSONReader())
         }
     }
 }

@@ -13,6 +13,7 @@ import Testing
         throws
     {
         var seeds = SystemRandomNumberGenerator()
+        // It is shifted, so that the range cannot overflow.
         let firstSeed = seeds.next() >> 16
         for seed in firstSeed..<firstSeed + UInt64(trialCount(base: 40)) {
             var random = SeededGenerator(seed: seed)

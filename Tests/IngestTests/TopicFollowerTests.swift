@@ -6,6 +6,7 @@ import Telemetry
 import Testing
 import Topics
 
+/// Tests of `TopicFollower`, by which kill tests read the records of a topic while processes die.
 @Suite struct TopicFollowerTests {
     @Test func `a follower reads each record once and does not wait for an open transaction`() async throws {
         let cluster = try TestCluster()

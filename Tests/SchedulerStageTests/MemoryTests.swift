@@ -79,7 +79,8 @@ import Topics
         let page = try Repository.text(of: "deploy/book/scheduler.md")
         let bound = SchedulerSettings().anonymousBytesMax(partitions: 12) >> 20
         #expect(page.contains("With the defaults and 12 partitions that is \(bound) MiB."))
-        // The formula of the page, applied to other settings.
+        // The formula of the page, applied to other settings. Its 176 MiB are 128 MiB, and twice the 24 MiB of the
+        // overlay and of a batch, which have no setting.
         var settings = SchedulerSettings()
         (settings.overlayRowsMax, settings.batchCommandsMax, settings.firesMax) = (7000, 300, 50)
         let formula = (176 << 20) + 256 * 7000 + (4 << 10) * 300 + (8 << 10) * 50 + (4 << 20) * 3

@@ -66,6 +66,7 @@ import Testing
         try schedule("several", to: ["ben", "ada", "carl"])
         try schedule("only", to: ["ada"])
         try schedule("others", to: ["ben", "carl"])
+        // The timer of ada, the end of her group, and the send to her alone are deleted.
         #expect(try decide(command(.erase, user: "ada"), in: &table) == .cancelled(3, tooLate: 0))
         #expect(table.timers(of: .recipient(.user("ada")), app: "shop").isEmpty)
         #expect(table.timers(of: .recipient(.user("ben")), app: "shop").count == 1)
@@ -106,6 +107,7 @@ import Testing
         }
         let first = try decide(schedule("f", "r-1"), at: 1000, in: &table)
         _ = try decide(command(.cancel(.id("r-1"))), at: 1001, in: &table)
+        // The key was used at 1000, so it is known until 86,401,000.
         #expect(try decide(schedule("f", "r-2"), at: 86_400_999, in: &table) == first)
         #expect(try decide(schedule("g", "r-2"), at: 86_400_999, in: &table) == .conflict(send: "r-1"))
         #expect(table.rows.isEmpty)

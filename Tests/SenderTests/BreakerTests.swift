@@ -77,6 +77,7 @@ import Testing
         var attacked = UnprovenTokens()
         for milliseconds in 0..<30 { _ = attacked.refused(at: at(milliseconds)) }
         #expect(attacked.areSuspect(at: at(30)))
+        // One acceptance more than refusals.
         for milliseconds in 30..<61 { attacked.accepted(at: at(milliseconds)) }
         #expect(!attacked.areSuspect(at: at(61)))
     }

@@ -33,12 +33,12 @@ struct EarlierOwnerSheetsTests {
 
     @Test func `a sheet of ours bounds those of earlier owners unless another of ours may lie before it`() {
         var sheets = tier()
-        sheets.noteOwnSheet(at: 90, withoutOffsetWhenOrdered: 0)
+        sheets.noteOwnSheet(at: 90, sheetsWithoutOffsetWhenOrdered: 0)
         #expect(!sheets.mayBeUnfinished(finished))
         sheets.addOwnSheetWithoutOffset(receiptsFrom: 5)
-        sheets.noteOwnSheet(at: 95, withoutOffsetWhenOrdered: 0)
+        sheets.noteOwnSheet(at: 95, sheetsWithoutOffsetWhenOrdered: 0)
         #expect(sheets.mayBeUnfinished(finished))
-        sheets.noteOwnSheet(at: 97, withoutOffsetWhenOrdered: 1)
+        sheets.noteOwnSheet(at: 97, sheetsWithoutOffsetWhenOrdered: 1)
         #expect(!sheets.mayBeUnfinished(finished))
     }
 }

@@ -17,6 +17,7 @@ import Testing
     /// The reasons of the lines that ended without a push.
     private var droppedReasons: [String] = []
 
+    /// Takes lane 0 over: the versions and the lane's receipts were read, so that its jobs may leave.
     init() {
         plan.supersededIsRead()
         plan.assigned([LaneStart(lane: 0, metadata: .returnedInOrder())])
@@ -32,10 +33,11 @@ import Testing
     private mutating func arrive(
         version: Int64, app: String = "shop", writtenAfterMilliseconds: Int64, isMoved: Bool = false
     ) throws {
+        // A phone is named after its user and the version.
         let update = try SheetRecord.update(
             of: app, to: Self.users.map { "\($0)-\(version)" }, in: "g\(version)", version: version,
             at: .testStart,
-            recipient: { "u:\($0.prefix(3))" })
+            recipient: { phone in "u:\(phone.prefix { $0 != "-" })" })
         let origin = SheetOrigin(
             topic: "jobs", partition: 0, offset: 1_000 + nextOffset, lines: LineSet(all: Self.users.count),
             attempt: 2, dueAt: 0)
@@ -53,7 +55,8 @@ import Testing
             erasedAt: CurrentTime.testStart.unixMilliseconds + afterMilliseconds, at: time)
     }
 
-    /// Returns the recipients of the pushes that leave now.
+    /// Lets pushes leave, accepts them, and stores the receipts. Returns the recipients of the pushes, and adds the
+    /// reasons of the dropped jobs to `droppedReasons`.
     private mutating func pushedRecipients(capacity: Int = 10) -> [String] {
         time.advance(byMilliseconds: 1)
         plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
@@ -63,9 +66,11 @@ import Testing
         let recipients = pushes.map { $0.sheet.text($0.sheet.index.lines[$0.line].recipient) }
         time.advance(byMilliseconds: 1_000)
         for push in pushes { plan.accepted(push.tag, at: time) }
+        // This step writes the receipts. No further push leaves in it.
         plan.step(at: time) { _, _ in .open(capacity: 0) }
         for (id, write) in plan.actions.writes {
             if case .receipt(let parts) = write.content {
+                // A job of an erased user ends as superseded, with a reason of its own.
                 for part in parts where part.outcome == .superseded {
                     part.lines.forEachLine { _ in droppedReasons.append(part.reason ?? "none") }
                 }

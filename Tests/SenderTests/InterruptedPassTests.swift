@@ -110,6 +110,8 @@ import Testing
         try arrive([100], in: "other", version: 1)
         try arrive([8, 9, 10, 11], version: 2)
         try arrive([12, 13, 14, 15], version: 2)
+        // The sheet with phone 9 continues the pass, and the sheet after it follows. They go before the first sheet of
+        // their update, and the sheet of the other group stays the second. Phone 8 was passed over, so it comes last.
         #expect(
             phonesPushed(capacity: 17) == [9, 10, 11, 100, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8])
     }
@@ -117,7 +119,8 @@ import Testing
     @Test mutating func `a pass whose next phone has left begins where updates begin`() throws {
         try arrive([0, 1, 2, 3], version: 1)
         #expect(phonesPushed(capacity: 2) == [0, 1])
-        // The next phone, 2, is not in later updates. Three updates are passed on from phone 3, then phone 0 is next.
+        // The next phone is 2, and no later update has it. So each update begins with its own first phone, 3. Two
+        // interruptions leave the point at phone 2. The third sets it to the phone after 3, which is phone 0.
         for version in 2...5 {
             try arrive([3, 0, 1], version: Int64(version))
             let pushed = phonesPushed(capacity: 1)

@@ -76,6 +76,12 @@ import Testing
         return actions
     }
 
+    /// Stores our marker at this offset of `receipts`, and ends the read, which goes up to the marker.
+    private mutating func endReceiptRead(atMarker offset: Int64) {
+        plan.takeoverMarkerIsStored(lane: 0, at: offset)
+        plan.receiptReadEnded(lane: 0, until: offset, at: time)
+    }
+
     @Test
     mutating func `a job that is also in a tier is done if its first sheet was done and committed`()
         throws
@@ -123,8 +129,7 @@ import Testing
         assign(metadata)
         plan.receiptWasRead(acceptedReceipt, lane: 0)
         plan.takeoverMarkerWasRead(TakeoverMarker(owner: Self.owner), lane: 0, at: 4)
-        plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptReadEnded(lane: 0, until: 5, at: time)
+        endReceiptRead(atMarker: 5)
         let events = step().events
         #expect(events == [.opened(lane: 0)])
     }
@@ -139,8 +144,7 @@ import Testing
     ) throws {
         assign(CommitMetadata(receiptsFrom: 3, window: 1_000, owner: owners.metadata))
         plan.takeoverMarkerWasRead(TakeoverMarker(owner: owners.marker), lane: 0, at: 4)
-        plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptReadEnded(lane: 0, until: 5, at: time)
+        endReceiptRead(atMarker: 5)
         let firstStep = step()
         #expect(
             firstStep.events == [
@@ -158,8 +162,7 @@ import Testing
         for offset in firstMarker..<7 {
             plan.takeoverMarkerWasRead(TakeoverMarker(owner: 3), lane: 0, at: offset)
         }
-        plan.takeoverMarkerIsStored(lane: 0, at: 7)
-        plan.receiptReadEnded(lane: 0, until: 7, at: time)
+        endReceiptRead(atMarker: 7)
         // If the markers begin at 6, the record at 5 is a receipt, so its owner has pushed.
         let isReceiptAt5 = firstMarker == 6
         let waits =
@@ -171,8 +174,7 @@ import Testing
 
     @Test mutating func `an owner that waits for another one does not name itself in its metadata`() throws {
         assign(CommitMetadata(receiptsFrom: 0, window: 1, owner: Self.otherOwner))
-        plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptReadEnded(lane: 0, until: 5, at: time)
+        endReceiptRead(atMarker: 5)
         // The second sheet lies above the other owner's window, so our metadata is committed for it.
         for offset: Int64 in 0..<2 {
             plan.arrived(try sheet(), from: .normal, lane: 0, offset: offset, at: time)
@@ -181,8 +183,7 @@ import Testing
         #expect(!firstStep.commits.isEmpty && firstStep.commits.allSatisfy { $0.metadata.owner == nil })
         plan.committed(firstStep.commitNumber, isAccepted: true, at: time)
         #expect(!step(after: SenderLimits().settleMilliseconds).receiptReads.isEmpty)
-        plan.takeoverMarkerIsStored(lane: 0, at: 6)
-        plan.receiptReadEnded(lane: 0, until: 6, at: time)
+        endReceiptRead(atMarker: 6)
         _ = step(after: 1)
         plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)
         let lastCommits = step(after: 10_001).commits
@@ -191,8 +192,7 @@ import Testing
 
     @Test mutating func `the end of an owner that leaves in order lies behind its own marker`() throws {
         assign(CommitMetadata(receiptsFrom: 0, window: 1_000, endedAt: 5, owner: Self.otherOwner))
-        plan.takeoverMarkerIsStored(lane: 0, at: 5)
-        plan.receiptReadEnded(lane: 0, until: 5, at: time)
+        endReceiptRead(atMarker: 5)
         for topic in JobTopic.allCases { plan.reachedEnd(of: topic, lane: 0, at: 0) }
         #expect(step().events == [.opened(lane: 0)])
         plan.revoked(by: time.now.advanced(byMilliseconds: 10_000), at: time)

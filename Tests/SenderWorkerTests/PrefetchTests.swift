@@ -11,8 +11,10 @@ import Testing
     @Test func `sheets that are fetched ahead are bounded by their number`() {
         let options = SenderSettings().options(.manual)
         let mebibyte = 1 << 20
-        let sheetBytesMax = mebibyte
-        #expect(options.prefetchRecordsMax * sheetBytesMax <= 64 * mebibyte)
+        let bytesPerSheet = mebibyte
+        // At most 64 MiB are fetched ahead, and 4 MiB come in one answer. A batch is a small part of the sheets in
+        // hand.
+        #expect(options.prefetchRecordsMax * bytesPerSheet <= 64 * mebibyte)
         #expect(options.fetchKibibytesMax * 1024 <= 4 * mebibyte)
         #expect(SenderSettings.batchBytesMax <= SenderLimits().sheetBytesMax / 8)
     }

@@ -224,7 +224,7 @@ extension Array {
     fileprivate mutating func removeSmallest(by measure: (Element) -> (time: Int64, name: String)) -> Element
     {
         guard let index = indices.min(by: { measure(self[$0]) < measure(self[$1]) }) else {
-            preconditionFailure("there are more than a limit allows")
+            preconditionFailure("an array above its limit has no element")
         }
         return remove(at: index)
     }

@@ -108,9 +108,9 @@ extension ReportMerger {
         context.noteEffect(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A changed list counts as a change already. A repeated list has a later time, so it can end activities that
-        // were reported since the list before. It can also revive expired activities that it names. The pruning after
-        // a change decides that, so any expired activity makes this report count as a change.
+        // A changed list counts as a change already. A repeated list has only a later time. That can still end an
+        // activity that was reported between the two lists, or revive an expired one that the list names. Only the
+        // pruning after a change finds out about a revival, so any expired activity makes this report a change.
         guard effect == .repeated else { return }
         let new = context.installation
         let mayChangeActivity = new.activities.contains {
@@ -149,9 +149,9 @@ extension ReportMerger {
         }
     }
 
-    /// Whether the end of an activity is news: the activity ran before this report. An activity that no earlier report
-    /// has named counts as running before only if this report itself closes it. If its type was unregistered, for
-    /// example, it has ended without ever being seen to run, and there is no event.
+    /// Whether the activity ran before this report, so that its end is news. For an activity that no earlier report has
+    /// named, the end is news only if this report itself closes it. If the activity has ended for another reason, such
+    /// as an unregistered type, it was never seen to run, and there is no event.
     private func isEndNew(of activity: Installation.Activity, since old: Installation?) -> Bool {
         guard let old,
             let oldIndex = old.activities.firstIndex(where: { $0.id.isExactlyEqual(to: activity.id) })

@@ -75,7 +75,9 @@ struct SameRecipientChanges {
         let entry = RegistryKey.Entry.start(type: newSpan[index].type)
         if let row = new.row(for: newSpan[index]) {
             let oldHash = oldIndex.flatMap { oldSpan[$0].token?.hash }
-            record(row, at: entry, afterTokenHash: oldHash) { oldIndex.flatMap { old.row(for: oldSpan[$0]) } }
+            appendIfChanged(row, at: entry, afterTokenHash: oldHash) {
+                oldIndex.flatMap { old.row(for: oldSpan[$0]) }
+            }
         } else if let oldIndex, old.isUsable(oldSpan[oldIndex]) {
             appendTombstone(for: entry)
         }
@@ -108,7 +110,9 @@ struct SameRecipientChanges {
         let entry = RegistryKey.Entry.update(activity: newSpan[index].id)
         if let row = new.row(for: newSpan[index]) {
             let oldHash = oldIndex.flatMap { oldSpan[$0].token?.hash }
-            record(row, at: entry, afterTokenHash: oldHash) { oldIndex.flatMap { old.row(for: oldSpan[$0]) } }
+            appendIfChanged(row, at: entry, afterTokenHash: oldHash) {
+                oldIndex.flatMap { old.row(for: oldSpan[$0]) }
+            }
         } else if let oldIndex, old.hasRow(for: oldSpan[oldIndex]) {
             appendTombstone(for: entry)
         }
@@ -141,7 +145,7 @@ struct SameRecipientChanges {
     /// - Parameters:
     ///   - oldHash: the hash of the entry's previous token. A different token is always a change.
     ///   - makeOldRow: returns the previous row. It is called only if the comparison needs it.
-    private mutating func record(
+    private mutating func appendIfChanged(
         _ row: consuming TokenRow, at entry: consuming RegistryKey.Entry, afterTokenHash oldHash: String?,
         old makeOldRow: () -> TokenRow?
     ) {

@@ -9,6 +9,7 @@ package final class MemberAnnouncer {
     /// The interval between repetitions. They preserve the record although the topic deletes records after a day, and
     /// they replace a lost record. So no delivery is checked.
     package static let repeatMilliseconds = 10_000
+    /// The longest wait of `end` for the deletion of the record.
     private static let deletionMilliseconds = 2000
 
     private let producer: BackgroundProducer

@@ -18,7 +18,7 @@ package final class MemberClient {
 
     private let loop: EventLoop
     private var queriesInFlight = 0
-    // By the address of the member.
+    /// The idle connections, by the address of their member.
     private var idleConnections: [String: [MemberConnection]] = [:]
     /// The time of each member's last answer.
     private var lastAnswers: [String: Instant] = [:]
@@ -39,10 +39,11 @@ package final class MemberClient {
         then: @escaping (HTTPClientResponse?) -> Void
     ) {
         guard queriesInFlight < Self.queriesMax else { return then(nil) }
-        let isSilent = !isLast && silentMembers.contains(member.address)
-        if isSilent {
+        let isProbe = !isLast && silentMembers.contains(member.address)
+        if isProbe {
+            // The caller does not wait for a silent member. Its query goes on as the probe, unless there is one
+            // already.
             then(nil)
-            // This query goes on as the probe, unless there is one already.
             guard probedMembers.insert(member.address).inserted else { return }
         }
         queriesInFlight += 1
@@ -52,7 +53,7 @@ package final class MemberClient {
         send(request, to: member, until: deadline, mayReuse: true) { [self] answer in
             queriesInFlight -= 1
             recordOutcome(isAnswered: answer != nil, of: member, since: began, deadline: deadline)
-            if !isSilent { then(answer) }
+            if !isProbe { then(answer) }
         }
     }
 

@@ -46,7 +46,7 @@ package struct WebhookDelivery: Sendable, Hashable {
         self.nextAttemptAt = nextAttemptAt
     }
 
-    /// Writes the members of the call, without its app and its endpoint.
+    /// Writes the fields of the call, without its app and its endpoint.
     package func writeCall(to writer: inout JSONWriter) {
         writer.field("eventId", event)
         writer.field("type", type)

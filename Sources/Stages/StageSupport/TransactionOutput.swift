@@ -70,7 +70,7 @@ package struct TransactionOutput: ~Copyable {
     }
 
     /// Sends the records of a topic. Returns false if the producer refused one.
-    package borrowing func send(topic: Int, by producer: TransactionalProducer, to name: Topic) -> Bool {
+    package borrowing func send(topic: Int, by producer: TransactionalProducer, to openTopic: Topic) -> Bool {
         let (keys, records) = (keys, stagedRecords[topic])
         return unsafe values.withBytes { values in
             let (keys, values) = unsafe (keys.span, Span<UInt8>(_unsafeBytes: values))
@@ -78,7 +78,8 @@ package struct TransactionOutput: ~Copyable {
                 let key: Span<UInt8>? = if let range = record.key { keys.extracting(range) } else { nil }
                 let value: Span<UInt8>? =
                     if let range = record.value { values.extracting(range) } else { nil }
-                guard producer.queue(to: name, partition: record.partition, key: key, value: value) else {
+                guard producer.queue(to: openTopic, partition: record.partition, key: key, value: value)
+                else {
                     return false
                 }
             }

@@ -74,6 +74,7 @@ package final class UnreadRecordReader {
         return try readOldest(at: Set(largestLags.map(GroupPosition.init)))
     }
 
+    /// Reads until each position is reached or its partition has ended, or until the time is over.
     package func readOldest(at positions: Set<GroupPosition>) throws -> UnreadRecords {
         // The positions that are not reached yet, in each partition the lowest first.
         var remaining = Dictionary(grouping: positions, by: \.partition)
@@ -84,9 +85,10 @@ package final class UnreadRecordReader {
         var unread = UnreadRecords()
         let deadline = Instant.now().advanced(byMilliseconds: Self.readMilliseconds)
         while !remaining.isEmpty, Instant.now() < deadline {
-            // The partitions that are done, and those in which a position was reached.
+            /// The partitions without further positions or records.
             var ended: Set<TopicPartition> = []
-            var moved: Set<TopicPartition> = []
+            /// The partitions in which a position was reached.
+            var reached: Set<TopicPartition> = []
             for event in consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds) {
                 if case .reachedEnd(let partition, _) = event { ended.insert(partition) }
             }
@@ -97,18 +99,18 @@ package final class UnreadRecordReader {
                 while let first = remaining[partition]?.first, offset >= first.offset ?? 0 {
                     unread.oldest[first] = time
                     remaining[partition]?.removeFirst()
-                    moved.insert(partition)
+                    reached.insert(partition)
                 }
             }
             batch.clear()
-            for partition in moved where remaining[partition]?.isEmpty == true { ended.insert(partition) }
+            for partition in reached where remaining[partition]?.isEmpty == true { ended.insert(partition) }
             // Positions that remain at the end of a partition have no record behind them.
             for partition in ended {
                 unread.caughtUp.formUnion(remaining.removeValue(forKey: partition) ?? [])
             }
             consumer.pause(Array(ended))
             // The position of the next group may be far ahead.
-            let next = moved.compactMap { remaining[$0]?.first?.start }
+            let next = reached.compactMap { remaining[$0]?.first?.start }
             if !next.isEmpty { try consumer.seek(to: next, withinMilliseconds: Self.readMilliseconds) }
         }
         return unread

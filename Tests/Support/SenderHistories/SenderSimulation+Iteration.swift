@@ -61,7 +61,7 @@ extension SenderSimulation {
             process.receiptReads.forgetAll()
         }
         checkReportedTokens(actions)
-        if process.plan.actions.isNotEmpty { performActions(of: process) }
+        if process.plan.actions.hasAny { performActions(of: process) }
     }
 
     private func withdrawPushes(of process: SimulatedProcess) {
@@ -98,12 +98,5 @@ extension SenderSimulation {
                 reportViolation("a proven token is reported as proven")
             }
         }
-    }
-}
-
-extension DeliveryActions {
-    fileprivate var isNotEmpty: Bool {
-        !pushes.isEmpty || mustWithdrawPushes || !writes.isEmpty || !receiptReads.isEmpty || !pauses.isEmpty
-            || !resumes.isEmpty || !commits.isEmpty || isLastCommit || isReleased || !provenTokens.isEmpty
     }
 }

@@ -74,7 +74,7 @@ final class SenderSimulation {
     var violations: [String] = []
     /// The upper bound of pushes that deaths may have duplicated.
     var duplicatesMax = 0
-    /// The number of processes that were killed or stopped.
+    /// The number of processes that were killed or stopped, or whose loop stalled.
     var deaths = 0
     /// The number of writes that a process gave up.
     var failures = 0

@@ -132,10 +132,10 @@ extension IngestDecider {
                     stage.topicPartition(of: .reports, number: $0)
                 })
         }
-        logChange(ofClocksDiffering: difference != 0)
+        logIfChanged(clocksDiffer: difference != 0)
     }
 
-    private func logChange(ofClocksDiffering clocksDiffer: Bool) {
+    private func logIfChanged(clocksDiffer: Bool) {
         if isDifferenceLogged == clocksDiffer { return }
         isDifferenceLogged = clocksDiffer
         if let clockProblem {

@@ -9,7 +9,7 @@ internal import Telemetry
 // commit the registry has no row of these users, so no later send reaches them.
 
 extension IngestDecider {
-    /// The number of an installation's rows in one page of the view.
+    /// The most rows of the view that are read at a time.
     private static let erasurePageRows = 2000
     /// The most installations that one transaction reads for erasures. The sweep erases the rest. A user has few
     /// installations, unless an app reports one name for all its guests.

@@ -16,7 +16,7 @@ extension Kafka.Record {
 
     /// Whether this is a copy of a record for all partitions.
     var isCopyForAllPartitions: Bool {
-        // Only the presence of the header counts. Its value is empty, so the code reads its name, which never is.
+        // Only the presence of the header counts. Its value is empty, so the name is read, which is never empty.
         guard let header = headers.last(named: Report.allPartitionsHeader) else { return false }
         return header.name.count > 0
     }

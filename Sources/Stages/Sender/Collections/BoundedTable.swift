@@ -30,6 +30,7 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ key: Key, otherwise newValue: @autoclosure () -> Value, _ change: (inout Value) -> Void
     ) {
         if young[key] == nil { set(old[key] ?? newValue(), for: key) }
+        // The key is present now, so the default is never used.
         change(&young[key, default: newValue()])
     }
 }

@@ -117,7 +117,8 @@ package final class AppQueues {
         suspects.append(line)
     }
 
-    /// Removes the next line for the suspect connections, and returns it; nil if they are known to be full.
+    /// Removes the next line for the suspect connections, and returns it; nil if no line waits, or if these connections
+    /// are known to be full.
     func takeSuspectLine() -> QueuedLine? {
         guard (suspectCapacity ?? 1) > 0, let line = suspects.first else { return nil }
         suspects.removeFirst()

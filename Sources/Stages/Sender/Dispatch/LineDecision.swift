@@ -128,6 +128,8 @@ extension DeliveryPlan {
         guard app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line),
             case .open(let capacity) = sheet.availabilityLeftThisStep(isSuspect: true, by: availability)
         else { return false }
+        // Room that waiting starts will take does not count, not even for updates: a line that finds no room here still
+        // leaves by the usual connections.
         let hasIntent = sheet.states[line].reservation == .permitAndIntent
         return capacity > (hasIntent ? 0 : app.waitingStarts(isSuspect: true))
     }

@@ -62,10 +62,12 @@ struct EarlierOwnerSheets {
 
     /// Notes a sheet that we wrote to the tier when no earlier owner could write there any more.
     ///
-    /// - Parameter withoutOffsetWhenOrdered: `ownSheetsWithoutOffset` when the write was ordered. If it has risen
+    /// - Parameter sheetsWithoutOffsetWhenOrdered: `ownSheetsWithoutOffset` when the write was ordered. If it has risen
     ///   since, a sheet of ours with an unknown offset may lie before this one.
-    mutating func noteOwnSheet(at offset: Int64, withoutOffsetWhenOrdered: Int) {
-        if withoutOffsetWhenOrdered == ownSheetsWithoutOffset { ownSheetsFrom = ownSheetsFrom ?? offset }
+    mutating func noteOwnSheet(at offset: Int64, sheetsWithoutOffsetWhenOrdered: Int) {
+        if sheetsWithoutOffsetWhenOrdered == ownSheetsWithoutOffset {
+            ownSheetsFrom = ownSheetsFrom ?? offset
+        }
     }
 
     /// Adds a sheet of ours that may have a duplicate, and whose offset is unknown. It counts like a sheet of an

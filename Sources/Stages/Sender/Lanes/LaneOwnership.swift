@@ -120,7 +120,8 @@ struct LaneOwnership {
         case .open:
             mustConfirmEnds = true
             actions.events.append(.opened(lane: number))
-            // They have lower offsets than the sheets that begin below.
+            // The sheets that were held for the earlier owner come first. Their offsets are lower than those of the
+            // sheets that begin below.
             begun = lane.takeSheetsHeldForEarlierOwner()
         case .settling:
             mayHaveSettlingLanes = true
@@ -158,8 +159,8 @@ struct LaneOwnership {
                 continue
             }
             lane.phase = .rereadingReceipts
-            // The read starts where the first one ended, not at `receiptsEnd`: the earlier owner may have written its
-            // last receipts between ours.
+            // The read starts where the first one ended. `receiptsEnd` may be higher, because we have written receipts
+            // since, and the earlier owner's last receipts can lie between them.
             actions.receiptReads.append(
                 DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsReadUntil))
         }
@@ -250,8 +251,8 @@ struct LaneOwnership {
 
     // MARK: Records that need a lease
 
-    /// Returns whether records of a lane that need a lease may be written now. After another process has owned the lane
-    /// for some time, it has pushed the jobs and no longer reads `receipts` for them.
+    /// Returns whether records of a lane that need a lease may be written now. Without a lease, another process may own
+    /// the lane and may have read `receipts` to their end. It would not see the record, and would also push the jobs.
     func leaseTiming(of lane: Lane, at now: Instant) -> LeaseTiming {
         var allowedUntil = lease.until
         if case .orphaned(_, let leaseUntil) = lane.phase { allowedUntil = leaseUntil }

@@ -128,9 +128,9 @@ struct LanePartition {
 
     /// Notes a sheet that we wrote to this tier when no earlier owner could write there any more.
     ///
-    /// - Parameter withoutOffsetWhenOrdered: `earlierSheets.ownSheetsWithoutOffset` when the write was ordered.
-    mutating func noteOwnSheet(at offset: Int64, withoutOffsetWhenOrdered: Int) {
-        earlierSheets.noteOwnSheet(at: offset, withoutOffsetWhenOrdered: withoutOffsetWhenOrdered)
+    /// - Parameter sheetsWithoutOffsetWhenOrdered: `earlierSheets.ownSheetsWithoutOffset` when the write was ordered.
+    mutating func noteOwnSheet(at offset: Int64, sheetsWithoutOffsetWhenOrdered: Int) {
+        earlierSheets.noteOwnSheet(at: offset, sheetsWithoutOffsetWhenOrdered: sheetsWithoutOffsetWhenOrdered)
     }
 
     /// Remembers a sheet that we wrote to this tier, and that may be stored twice or whose jobs may also lie on another

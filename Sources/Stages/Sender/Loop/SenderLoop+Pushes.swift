@@ -67,7 +67,8 @@ extension SenderLoop {
         }
     }
 
-    /// Reads the line's token. Returns false if it is damaged, or sealed with an unknown key.
+    /// Reads the line's token into a buffer, without an allocation for a token in plain text. Returns false if it is
+    /// damaged, or sealed with an unknown key.
     private func readToken(
         line: Int, of sheet: Sheet, in header: [UInt8], into bytes: inout [UInt8]
     ) -> Bool {

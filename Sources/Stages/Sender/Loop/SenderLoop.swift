@@ -212,28 +212,13 @@ final class SenderLoop: IterationHook {
         let pollsAll = time.now >= nextPoll
         if pollsAll { nextPoll = time.now.advanced(byMilliseconds: Self.pollMilliseconds) }
         let isSupersededRaised = wakeups.superseded.take()
-        if isSupersededRaised || pollsAll {
-            let hasMore = try superseded.poll { record in
-                switch record {
-                case .versions(let versions): plan.superseded(versions, at: time)
-                case .erasure(let erasure, let erasedAt):
-                    plan.erased(erasure, erasedAt: erasedAt, at: time)
-                }
-            }
-            if hasMore { wakeups.superseded.raise() }
-            if superseded.isComplete { plan.supersededIsRead() }
-        }
+        if isSupersededRaised || pollsAll { try pollSuperseded(wakeups.superseded, at: time) }
         let areJobsRaised = wakeups.jobs.take()
         if areJobsRaised || pollsAll { try pollJobs() }
+        // A seek that has failed is tried again after a pause.
         seek()
         let areReceiptsRaised = wakeups.receipts.take()
-        if areReceiptsRaised || pollsAll {
-            let hasMore = try receipts.poll(
-                receipt: { plan.receiptWasRead($0, lane: $1) },
-                marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
-                end: { plan.receiptReadEnded(lane: $0, until: $1, at: time) })
-            if hasMore { wakeups.receipts.raise() }
-        }
+        if areReceiptsRaised || pollsAll { try pollReceipts(wakeups.receipts, at: time) }
         let areDeliveriesRaised = wakeups.deliveries.take()
         if areDeliveriesRaised || pollsAll { try reportDeliveries() }
         try runStep()
@@ -241,6 +226,29 @@ final class SenderLoop: IterationHook {
             nextReport = time.now.advanced(byMilliseconds: Self.reportMilliseconds)
             reportState()
         }
+    }
+
+    /// Passes the records of `superseded` to the plan. Raises the signal if there may be more.
+    private func pollSuperseded(_ signal: WakeupSignal, at time: CurrentTime) throws {
+        let hasMore = try superseded.poll { record in
+            switch record {
+            case .versions(let versions): plan.superseded(versions, at: time)
+            case .erasure(let erasure, let erasedAt):
+                plan.erased(erasure, erasedAt: erasedAt, at: time)
+            }
+        }
+        if hasMore { signal.raise() }
+        if superseded.isComplete { plan.supersededIsRead() }
+    }
+
+    /// Passes the receipts and markers of lanes that are taken over to the plan. Raises the signal if there may be
+    /// more.
+    private func pollReceipts(_ signal: WakeupSignal, at time: CurrentTime) throws {
+        let hasMore = try receipts.poll(
+            receipt: { plan.receiptWasRead($0, lane: $1) },
+            marker: { plan.takeoverMarkerWasRead($0, lane: $1, at: $2) },
+            end: { plan.receiptReadEnded(lane: $0, until: $1, at: time) })
+        if hasMore { signal.raise() }
     }
 
     /// Runs the plan and carries out its actions.

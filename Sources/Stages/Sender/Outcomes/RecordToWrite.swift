@@ -33,7 +33,7 @@ package struct RecordToWrite {
     let receiptsFrom: Int64
     /// For a tier's record: number of our sheets in the tier whose offsets were unknown when it was ordered. It is nil
     /// for other records, and while an earlier owner may still write there.
-    let withoutOffsetWhenOrdered: Int?
+    let sheetsWithoutOffsetWhenOrdered: Int?
     /// Whether it was written before and that copy may be stored too.
     package internal(set) var isRepeated = false
 
@@ -45,9 +45,9 @@ package struct RecordToWrite {
         (self.status, self.reason, writtenAt) = (status, reason, time.unixMilliseconds)
         receiptsFrom = lane.receiptsEnd
         if case .tier(let tier, _) = content, lane.isSettled {
-            withoutOffsetWhenOrdered = lane[tier.jobTopic].earlierSheets.ownSheetsWithoutOffset
+            sheetsWithoutOffsetWhenOrdered = lane[tier.jobTopic].earlierSheets.ownSheetsWithoutOffset
         } else {
-            withoutOffsetWhenOrdered = nil
+            sheetsWithoutOffsetWhenOrdered = nil
         }
     }
 

@@ -95,7 +95,7 @@ package struct DeliveryActions {
     package init() {}
 
     /// Whether the plan asks for any action.
-    var hasAny: Bool {
+    package var hasAny: Bool {
         !pushes.isEmpty || mustWithdrawPushes || !writes.isEmpty
             || !deadTokens.isEmpty || !provenTokens.isEmpty
             || !receiptReads.isEmpty || !pauses.isEmpty || !resumes.isEmpty

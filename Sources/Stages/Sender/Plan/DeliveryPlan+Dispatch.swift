@@ -112,12 +112,12 @@ extension DeliveryPlan {
         case .progress:
             app.suspectsMovedAt = time.now
             return true
-        // `waitForSuspectConnections` has put the line back.
-        case .waitsForSuspectConnections: break
+        case .waitsForSuspectConnections:
+            // `waitForSuspectConnections` has put the line back. If the queue was empty, this has set `suspectsMovedAt`
+            // to now, although the queue has not moved.
+            app.suspectsMovedAt = movedAt
         case .stuck: app.putBackSuspectLine(next)
         }
-        // The queue has not moved, although putting the line back into an empty queue has set `suspectsMovedAt` to now.
-        app.suspectsMovedAt = movedAt
         turn.mustSkipSuspectLines = true
         return false
     }

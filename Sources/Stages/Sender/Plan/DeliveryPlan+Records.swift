@@ -98,8 +98,9 @@ extension DeliveryPlan {
             lane[tier.jobTopic].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)
         }
         // If no earlier owner can write there any more, only our sheets lie after this one.
-        if let offset, let withoutOffsetWhenOrdered = write.withoutOffsetWhenOrdered {
-            lane[tier.jobTopic].noteOwnSheet(at: offset, withoutOffsetWhenOrdered: withoutOffsetWhenOrdered)
+        if let offset, let sheetsWithoutOffsetWhenOrdered = write.sheetsWithoutOffsetWhenOrdered {
+            lane[tier.jobTopic].noteOwnSheet(
+                at: offset, sheetsWithoutOffsetWhenOrdered: sheetsWithoutOffsetWhenOrdered)
         }
     }
 

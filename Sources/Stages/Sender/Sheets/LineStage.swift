@@ -73,7 +73,7 @@ extension LineStage {
     /// Whether the line waits to be dispatched.
     var isQueued: Bool { self == .unsent || self == .requeued }
 
-    /// Whether no push of the line is under way, and none is about to leave.
+    /// Whether the line is undecided, and no push of it is under way or about to leave.
     var isWaiting: Bool {
         switch self {
         case .unsent, .requeued, .blocked, .backingOff: true

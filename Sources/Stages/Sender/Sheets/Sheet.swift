@@ -187,8 +187,8 @@ package final class Sheet {
 // MARK: Stages of lines
 
 extension Sheet {
-    /// Moves a line to its next stage. Returns false if the event has no effect in its stage. A finished line loses its
-    /// reservation, so a caller that returns the permit reads the reservation first.
+    /// Moves a line to its next stage. Returns false if the event has no effect in its stage. The event `finished` also
+    /// clears the line's reservation. So a caller that gives the permit back reads the reservation first.
     @inline(__always) @discardableResult
     func move(_ line: Int, on event: LineEvent) -> Bool {
         let before = states[line]
@@ -214,8 +214,8 @@ extension Sheet {
     }
 
     /// Moves an ordinary line (`LineState.isOrdinary`) of a plain sheet whose first push leaves. It does the same as
-    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent, holds
-    /// its subject, and takes its permit.
+    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent. It also
+    /// holds the subject and takes the permit in `LineClaims`.
     func pushOrdinary(_ line: Int) {
         states[line].stage = .pushing(.inFlight)
         states[line].reservation = .permit
@@ -250,10 +250,11 @@ extension Sheet {
     /// Updates the app's counts of starts that need room on its connections, after the state of a line has changed.
     @inline(__always)
     private func countWaitingStart(_ line: Int, before: LineState) {
-        if head.event == .start { countStart(line, before: before) }
+        if head.event == .start { recountStart(line, before: before) }
     }
 
-    private func countStart(_ line: Int, before: LineState) {
+    /// Does the work of `countWaitingStart` for a start. It is a separate function, so that only the check is inlined.
+    private func recountStart(_ line: Int, before: LineState) {
         let after = states[line]
         if before.awaitsConnection == after.awaitsConnection, before.isSuspect == after.isSuspect { return }
         if before.awaitsConnection { app.countWaitingStarts(-1, isSuspect: before.isSuspect) }

@@ -2,8 +2,8 @@
 package struct ReadPosition {
     /// The newest committed offset, at which reading continues; nil for the beginning.
     package private(set) var committed: Int64?
-    /// The first offsets after gaps that were found in uncommitted batches. If a second read finds a gap again, the
-    /// topic itself has it, because transactions leave gaps.
+    /// The first offsets after gaps that were seen in uncommitted batches. The consumer may have skipped records there.
+    /// If a second read meets a gap again, the topic itself has it: the marker of a transaction takes an offset.
     private var knownGaps: Set<Int64> = []
 
     package init() {}
@@ -19,9 +19,9 @@ package struct ReadPosition {
 
     /// Notes the gaps in the offsets of a batch. Returns the offset after the first one that was not known before.
     ///
-    /// Writers without transactions leave no gaps, so a new gap means that the consumer skipped records. A second read
-    /// finds them, or shows that the topic itself has the gap. All gaps of a batch are noted at once. Otherwise two
-    /// gaps of the topic would cause start-overs without end.
+    /// At a new gap the consumer may have skipped records, so the loop reads again. If the gap is there again, it
+    /// belongs to the topic. All gaps of a batch are noted at once. Otherwise two gaps of the topic would cause
+    /// start-overs without end.
     package mutating func firstNewGap(in offsets: some Sequence<Int64>) -> Int64? {
         var expected = committed
         var firstNewGap: Int64?

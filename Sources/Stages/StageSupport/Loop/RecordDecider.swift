@@ -45,7 +45,7 @@ extension RecordDecider {
         guard batch.hasBegun || beginBatch(&batch) else { return }
         let startedAt = stage.time.now()
         beginTransaction()
-        guard let taken = try decideRecords(of: &batch) else { return }
+        guard let taken = try takeRecords(of: &batch) else { return }
         finishRecords()
         stage.reportStep(.deadLettersSent)
         if let problem = stage.waitForDeadLetters() {
@@ -113,8 +113,9 @@ extension RecordDecider {
         return firstGap
     }
 
-    /// Decides records for one transaction. Returns nil if a view is unusable. Then the batch is read again.
-    private func decideRecords(of batch: inout PendingBatch) throws -> TakenRecords? {
+    /// Takes the records of one transaction: decides them part by part, up to the limit of records. Returns nil if a
+    /// view is unusable. Then the batch is read again.
+    private func takeRecords(of batch: inout PendingBatch) throws -> TakenRecords? {
         var taken = TakenRecords()
         for index in batch.parts.indices where !batch.parts[index].isTaken {
             let remaining = stage.sizeLimit.records - taken.count

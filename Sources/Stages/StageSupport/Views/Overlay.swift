@@ -5,16 +5,16 @@ package import Lifecycle
 /// view. The overlay has two kinds of rows:
 ///
 /// - A committed row leaves when the view has read it back. A key can be committed again before its first record is
-///   read back, so the overlay counts the outstanding records of each row.
+///   read back, so the overlay counts the unread records of each row.
 /// - A repeated row differs from the committed row only in its times. It is not written to the topic. The view gets it
 ///   from here.
 ///
 /// The overlay holds the records as encoded for the topic. Decoded values would be a dozen small objects for each of
 /// thousands of installations, and most are never read again.
 package struct Overlay {
-    /// The age at which an outstanding row is forgotten. If the topic compacted its record away, the view never reads
+    /// The age at which an unread row is forgotten. If the topic compacted its record away, the view never reads
     /// it back. The view has read to the end since then, so its row is newer.
-    package static let outstandingMillisecondsMax = 60_000
+    package static let unreadMillisecondsMax = 60_000
     /// The interval between two searches for such rows.
     package static let searchIntervalMilliseconds = 1000
 
@@ -29,13 +29,13 @@ package struct Overlay {
         /// The time of the newest commit.
         var since: Instant
         /// The number of its records that the view has not read yet.
-        var outstanding = 0
+        var unreadRecords = 0
 
-        /// Replaces the record. Returns the number of outstanding records of the row.
+        /// Replaces the record. Returns the number of unread records of the row.
         mutating func commit(_ record: [UInt8], at now: Instant) -> Int {
             (self.record, since) = (record, now)
-            outstanding += 1
-            return outstanding
+            unreadRecords += 1
+            return unreadRecords
         }
     }
 
@@ -67,10 +67,10 @@ package struct Overlay {
         repeatedKeys.insert(key)
     }
 
-    /// The keys of the repeated rows that the view can get. A row with outstanding records stays, because such a
+    /// The keys of the repeated rows that the view can get. A row with unread records stays, because such a
     /// record would overwrite the repeated times in the view.
     package var writableRepeatedKeys: [HashedKey] {
-        repeatedKeys.filter { key in index(of: key).map { rows[$0].outstanding == 0 } ?? false }
+        repeatedKeys.filter { key in index(of: key).map { rows[$0].unreadRecords == 0 } ?? false }
     }
 
     /// Removes a repeated row, one of `writableRepeatedKeys`, and returns its record. Returns nil if it has left.
@@ -96,31 +96,31 @@ package struct Overlay {
 
     /// Notes that the view has read a record of this key.
     ///
-    /// If the record is not outstanding, it is of a transaction whose outcome was unknown to this loop. The record
-    /// shows that the transaction was committed. Earlier repeated times are older than the row in the view, so they are
-    /// dropped.
+    /// If the row has no unread record, the record is of a transaction whose outcome was unknown to this loop. The
+    /// record shows that the transaction was committed. Earlier repeated times are older than the row in the view, so
+    /// they are dropped.
     package mutating func markRead(_ key: Span<UInt8>) {
         guard let number = index(of: key) else { return }
-        guard rows[number].outstanding > 0 else {
+        guard rows[number].unreadRecords > 0 else {
             repeatedKeys.remove(rows[number].key)
             return removeRow(at: number)
         }
-        rows[number].outstanding -= 1
-        guard rows[number].outstanding == 0 else { return }
+        rows[number].unreadRecords -= 1
+        guard rows[number].unreadRecords == 0 else { return }
         unreadCount -= 1
         if !isRepeated(at: number) { removeRow(at: number) }
     }
 
-    /// Forgets old outstanding rows, after the view has read to the end of its partition.
+    /// Forgets old unread rows, after the view has read to the end of its partition.
     package mutating func forgetLostRows(at now: Instant) {
         if unreadCount == 0 { return }
         if let nextSearch, now < nextSearch { return }
         nextSearch = now.advanced(byMilliseconds: Self.searchIntervalMilliseconds)
-        for number in rows.indices.reversed() where rows[number].outstanding > 0 {
+        for number in rows.indices.reversed() where rows[number].unreadRecords > 0 {
             let age = now.milliseconds(since: rows[number].since)
-            guard age >= Self.outstandingMillisecondsMax else { continue }
+            guard age >= Self.unreadMillisecondsMax else { continue }
             unreadCount -= 1
-            rows[number].outstanding = 0
+            rows[number].unreadRecords = 0
             if !isRepeated(at: number) { removeRow(at: number) }
         }
     }

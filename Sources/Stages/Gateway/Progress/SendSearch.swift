@@ -55,9 +55,11 @@ final class SendSearch {
             return key.app == app ? .send(FoundSend(progress: progress)) : .notFound
         }
         if let timersPartition = id.timersPartition {
-            // Insight does not know timers by their sends, so the timer may be older than the start.
+            // `notBefore` comes from the insight stage, which does not know timers by their sends. So the timer may be
+            // older than that time.
+            let timerStart = start.mayBeEarlier ? start : .backwardsFromEnd
             let (timer, areTimersRead) = try findTimer(
-                of: id, in: timersPartition, from: start.mayBeEarlier ? start : .end, until: deadline)
+                of: id, in: timersPartition, from: timerStart, until: deadline)
             if let timer {
                 let progress = SendProgress(waiting: timer.send, dueAt: timer.dueAt)
                 return timer.app == app

@@ -33,7 +33,7 @@ struct OpenAPITests {
     }
 
     @Test func `the document has exactly the gateway's routes`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let paths = try #require(document["paths"] as? [String: [String: Any]])
         let documentedRoutes = paths.flatMap { path, calls in calls.keys.map { "\($0.uppercased()) \(path)" }
         }
@@ -45,17 +45,15 @@ struct OpenAPITests {
         let timer = try await bench.call("POST", "/v1/schedules", body: OpenAPI.scheduleExample)
         #expect(timer.code == "does_not_decode", "the only problem is the state of another type")
         await bench.stop()
-        _ = _cluster
     }
 
     /// A call that documents the limit of the headers also documents the limit of the path.
     @Test func `a path that is too long gets the documented answer`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let long = String(repeating: "a", count: 5000)
         let refused = try await bench.call("GET", "/v1/events/counts?from=\(long)")
         #expect(refused.status == 414 && refused.code == "target_too_long")
         await bench.stop()
-        _ = _cluster
         let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
         for (path, calls) in paths {
             for (method, call) in calls {
@@ -164,7 +162,7 @@ struct OpenAPITests {
     }
 
     @Test func `every answer has exactly the documented fields`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         func names(_ answer: HTTPAnswer) throws -> Set<String> {
             try Set(
                 #require(JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: Any]).keys)
@@ -179,6 +177,5 @@ struct OpenAPITests {
         let type = try await bench.call("GET", "/v1/activity-types/\(GatewayBench.matchType)")
         #expect(try names(type).isSubset(of: properties("activityType")))
         await bench.stop()
-        _ = _cluster
     }
 }

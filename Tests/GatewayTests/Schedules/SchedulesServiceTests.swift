@@ -49,7 +49,7 @@ struct SchedulesServiceTests {
     @Test func `a schedule is answered with the scheduler's result, and a cancel with its count`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
         let created = try await bench.call(
@@ -72,19 +72,18 @@ struct SchedulesServiceTests {
                 == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}]}"#
         )
         #expect(scheduler.commands.count == 3 && scheduler.commands.allSatisfy { $0.address == "127.0.0.1" })
-        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
+        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.keyRecords["shop/send"]?.id })
         #expect(
             bench.metrics.render().contains(
                 #"flotilla_gateway_requests_total{kind="schedule",outcome="answered"} 3"#))
         scheduler.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `without the role, and from phones of an app without user proofs, nothing is scheduled`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(
             try await bench.call("POST", Self.path, body: Self.schedule(), key: "shop/read").status == 403)
@@ -97,11 +96,10 @@ struct SchedulesServiceTests {
         }
         #expect(try await bench.records(of: .schedules, atLeast: 0).isEmpty)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `the answer to a send for later has its due time, and no send is stored`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
         let later = try await bench.call(
@@ -111,14 +109,13 @@ struct SchedulesServiceTests {
         #expect(try await bench.records(of: .sends, atLeast: 0).isEmpty)
         scheduler.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     @Test
     func `a command without a timely reply is stored, and the answer says that it is under way`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         async let created = bench.call("POST", Self.path, body: Self.schedule())
         async let canceled = bench.call(
             "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
@@ -137,14 +134,13 @@ struct SchedulesServiceTests {
         #expect(commands.count == 4 && Set(commands.compactMap(\.replyTo?.request)).count == 4)
         #expect(Set(commands.compactMap(\.replyTo?.partition)).count == 1)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test
     func `a key with another body is a conflict, and a repetition has the same ids on every gateway`()
         async throws
     {
-        let (first, _cluster) = try await GatewayBench.forSends()
+        let first = try await GatewayBench.forSends()
         let second = try await first.another()
         let knownKeys = IdempotencyKeys()
         let scheduler = StandInScheduler(settings: first.settings, layout: first.layout) { command in
@@ -170,7 +166,6 @@ struct SchedulesServiceTests {
         scheduler.stop()
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
     /// The scheduler's memory of idempotency keys.
@@ -191,7 +186,7 @@ struct SchedulesServiceTests {
     @Test func `a waiting send is found by its id, and its cancel goes to the scheduler and the planner`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
         let body = #"{"when":{"offset":900},\#(SendsServiceTests.update().dropFirst())"#
@@ -233,7 +228,6 @@ struct SchedulesServiceTests {
         }
         scheduler.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     /// Writes rows as the scheduler writes them, or tombstones.

@@ -25,9 +25,15 @@ struct SchedulesServiceTests {
         """#
     }
 
+    /// The body of an update that is due after some seconds.
+    private static func laterUpdate(afterSeconds seconds: Int) -> String {
+        #"{"when":{"offset":\#(seconds)},\#(SendsServiceTests.update().dropFirst())"#
+    }
+
     private static let path = "/v1/schedules"
 
-    /// Accepts every schedule, cancels two timers but finds a third already fired, and lists one.
+    /// Accepts every schedule, cancels two timers but finds a third already fired, and lists one. The due times count
+    /// from the broker's timestamp 1,000,000.
     static let acceptsEverything: StandInScheduler.OutcomeOfCommand = { command in
         switch command.action {
         case .schedule(let schedule):
@@ -102,9 +108,7 @@ struct SchedulesServiceTests {
         let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
-        let later = try await bench.call(
-            "POST", "/v1/sends",
-            body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+        let later = try await bench.call("POST", "/v1/sends", body: Self.laterUpdate(afterSeconds: 5))
         #expect(try later.status == 202 && later.member("dueAt") == "1005000", "\(later.body)")
         #expect(try await bench.records(of: .sends, atLeast: 0).isEmpty)
         scheduler.stop()
@@ -120,8 +124,7 @@ struct SchedulesServiceTests {
         async let canceled = bench.call(
             "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
         async let listed = bench.call("GET", Self.path + "?user=jane")
-        async let sent = bench.call(
-            "POST", "/v1/sends", body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+        async let sent = bench.call("POST", "/v1/sends", body: Self.laterUpdate(afterSeconds: 5))
         let answers = try await [created, canceled, listed, sent]
         #expect(answers.map(\.status) == [202, 202, 503, 202])
         #expect(answers[0].body.hasPrefix(#"{"underWay":true,"scheduleId":"t-"#), "\(answers[0].body)")
@@ -189,7 +192,7 @@ struct SchedulesServiceTests {
         let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
-        let body = #"{"when":{"offset":900},\#(SendsServiceTests.update().dropFirst())"#
+        let body = Self.laterUpdate(afterSeconds: 900)
         let ids = try await [
             bench.call("POST", "/v1/sends", body: body).member("sendId"),
             bench.call("POST", "/v1/sends", body: body, headers: ["Idempotency-Key: k"]).member("sendId"),

@@ -121,6 +121,7 @@ struct NetmeraExamplesTests {
         #expect(sends.map(\.audience) == [.everyone, .users(["your_external_id"]), .group, .group])
         #expect(sends.map(\.group) == ["ars-liv-2025", "aw-ch-2025", "ars-liv-2025", "ars-liv-2025"])
         #expect(try started.member("sendId") == sends[0].id)
+        // The date of the example, 2026-01-11T09:21:37Z.
         #expect(sends[0].endDate != nil && sends[2].content.staleDate == 1_768_123_297)
         #expect(sends[1].content.contentState?.bytes.isEmpty == false)
         let audit = try await bench.audit(atLeast: 1) + bench.auditOfSends(atLeast: 4)

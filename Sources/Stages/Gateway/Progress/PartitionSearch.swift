@@ -47,7 +47,8 @@ final class PartitionSearch {
             start = try offset(at: time, in: partition, until: deadline) ?? watermarks.high
             let isComplete = try read(
                 partition, from: start, to: watermarks.high, until: deadline, visit: visit)
-            if isFound() || !isComplete || !searchStart.mayBeEarlier { return isComplete }
+            let searchesBackwards = isComplete && !isFound() && searchStart.mayBeEarlier
+            if !searchesBackwards { return isComplete }
         }
         var stepRecords = Self.firstStepRecords
         while start > watermarks.low {

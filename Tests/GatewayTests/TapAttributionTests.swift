@@ -16,6 +16,7 @@ struct TapAttributionTests {
 
         var activities: Set<String> { answers.withLock { Set($0.keys) } }
 
+        /// Takes over a query, unless it is about the activity `refused`.
         func add(_ tap: ValidatedReports.Tap, then: @escaping @Sendable (TapOrigin?) -> Void) -> Bool {
             guard let activity = tap.activity, activity != "refused" else { return false }
             answers.withLock { $0[activity] = then }

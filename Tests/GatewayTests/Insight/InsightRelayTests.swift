@@ -18,7 +18,8 @@ struct InsightRelayTests {
     /// The time of the first tap, in milliseconds.
     private static let firstTapAt = WallTime.now().milliseconds - 60_000
 
-    /// Starts the insight stage beside the gateway, in this process.
+    /// Starts the insight stage beside the gateway, in this process. The directory has the stage's files and must live as
+    /// long as the stage.
     private static func startInsight(beside bench: GatewayBench) async throws -> (
         InsightService, TemporaryDirectory
     ) {

@@ -12,7 +12,7 @@ internal import Topics
 ///
 /// A planned send has records in `progress`. A send for later has a timer in `timers` until it fires. A send
 /// that is not planned yet is only in `sends` or `sends.timed`. The topics are searched in this order. There is
-/// no index: the id names the partitions, and nearly always the time of acceptance.
+/// no index: the id names the partitions, and a random id also the time of acceptance.
 final class SendSearch {
     private let layout: TopicLayout
     private let context: ServiceContext

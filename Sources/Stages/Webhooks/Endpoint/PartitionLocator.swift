@@ -24,8 +24,8 @@ struct PartitionLocator {
 
     /// The queries whose results are missing. Empty if all cursors are known.
     ///
-    /// The bounds are asked before the first records. A partition without a record since the time starts at its earlier
-    /// end, so that no record between the two answers is lost.
+    /// The bounds are asked before the first records. A partition without a record since the time starts at the end in
+    /// these bounds, so that no record between the two answers is lost.
     var missingQueries: [OffsetQuery] {
         var queries: [OffsetQuery] = []
         let uncommitted = partitions.filter { committed[$0] == nil }

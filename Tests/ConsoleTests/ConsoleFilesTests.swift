@@ -8,6 +8,7 @@ import Testing
 /// The console's files: the binary has exactly the files of `web/`, and they keep the rules that the policy
 /// relies on.
 struct ConsoleFilesTests {
+    /// The folder of the files.
     private static let web = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Sources/Stages/ConsoleFiles/web")
@@ -91,9 +92,9 @@ struct ConsoleFilesTests {
         }
     }
 
-    @Test func `no script has more than 200 lines`() throws {
+    @Test func `no script has more than 205 lines`() throws {
         for (name, text) in try sources() where name.hasSuffix(".js") {
-            #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 206, "\(name)")
+            #expect(text.count { $0 == "\n" } <= 205, "\(name)")
         }
     }
 

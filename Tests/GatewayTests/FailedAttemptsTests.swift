@@ -33,7 +33,10 @@ struct FailedAttemptsTests {
         for peer in 0..<100_000 { _ = failures.recordFailure(of: "\(peer)", now: at(0)) }
         #expect(failures.peerCount <= 2 * FailedAttempts.peersMax)
     }
+}
 
+/// The name by which the requests of an address are counted.
+struct PeerNetworkTests {
     @Test(arguments: [
         ("10.0.0.1", "10.0.0.1"), ("2001:db8:1:2:3:4:5:6", "v6:20.1.d.b8.0.1.0.2"),
         ("2001:db8:1:2:ffff::1", "v6:20.1.d.b8.0.1.0.2"), ("::1", "v6:0.0.0.0.0.0.0.0"), ("x:y", "x:y"),

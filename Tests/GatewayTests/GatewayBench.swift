@@ -19,8 +19,7 @@ import Topics
 /// test chooses.
 ///
 /// A test makes a bench, starts it with `startAndWait`, calls it over HTTP, reads the topics with `reports` or
-/// `records`, and stops it with `stop`. The cluster must live as long as the gateway. So tests keep it in a variable
-/// `_cluster` that they use once more at their end.
+/// `records`, and stops it with `stop`.
 final class GatewayBench: Sendable {
     private static let apps = ["shop", "bank"]
 
@@ -36,33 +35,38 @@ final class GatewayBench: Sendable {
     /// The texts of the keys by app and role: `shop/report`.
     let keys: [String: String]
     /// The records of the keys by app and role.
-    let records: [String: APIKey]
+    let keyRecords: [String: APIKey]
     private let log: LogSink
     private let directory: TemporaryDirectory
     /// The catalog reader, which runs beside the stage as in every process.
     private let catalog: CatalogReader
+    /// The cluster of `onTestCluster`, which must live as long as its gateways. Nil if the test keeps the cluster.
+    private let testCluster: TestCluster?
 
     var port: Int { service.address?.port ?? 0 }
 
     /// - Parameters:
     ///   - settings: The settings of a cluster that has the layout's topics.
+    ///   - testCluster: The cluster, if the bench keeps it alive.
     ///   - other: A gateway with the same apps and keys that already runs.
     ///   - seconds: The seconds by which the gateway's clock is ahead.
     ///   - isBehind: Whether the catalog stays as it was at the start, until the gateway reads it to its end.
     init(
-        _ settings: KafkaSettings, _ layout: TopicLayout, beside other: GatewayBench? = nil,
-        aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil, isBehind: Bool = false,
+        _ settings: KafkaSettings, _ layout: TopicLayout, keeping testCluster: TestCluster? = nil,
+        beside other: GatewayBench? = nil, aheadBySeconds seconds: Int64 = 0, sealingKeys: SealingKeys? = nil,
+        isBehind: Bool = false,
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws {
         self.settings = settings
         self.layout = layout
+        self.testCluster = testCluster
         if let other {
             keys = other.keys
-            records = other.records
+            keyRecords = other.keyRecords
         } else {
             let newKeys = Self.makeKeys()
             keys = newKeys.texts
-            records = newKeys.records
+            keyRecords = newKeys.records
         }
         directory = try TemporaryDirectory()
         let cluster = Cluster(settings: settings)
@@ -87,7 +91,7 @@ final class GatewayBench: Sendable {
         let file = open(directory.filePath(named: "log"), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         log = LogSink(level: .debug, format: .json, descriptor: file)
         if other == nil {
-            try await Self.writeCatalog(of: Array(records.values), layout: layout, on: settings)
+            try await Self.writeCatalog(of: Array(keyRecords.values), layout: layout, on: settings)
         }
     }
 
@@ -104,8 +108,8 @@ final class GatewayBench: Sendable {
         return (texts, records)
     }
 
-    /// Returns the environment of a gateway that is behind: its catalog stays as it was at the first look, until the
-    /// gateway reads it to its end.
+    /// Returns the environment of a gateway that is behind: its catalog stays as it was when the gateway first looked
+    /// at it, until the gateway reads it to its end.
     private static func environmentBehind(
         _ catalog: CatalogReader, cluster: Cluster, layout: TopicLayout, slot: ProcessSlot,
         sealingKeys: SealingKeys?
@@ -140,11 +144,11 @@ final class GatewayBench: Sendable {
         }
     }
 
-    /// Returns a bench that is not started yet, on a new cluster with topics. The cluster must live as long as the bench.
+    /// Returns a bench that is not started yet, on a new cluster with topics.
     static func onTestCluster(
         sealingKeys: SealingKeys? = nil, topics: [TopicName] = GatewayService.topics,
         _ change: (inout GatewaySettings) -> Void = { _ in }
-    ) async throws -> (GatewayBench, TestCluster) {
+    ) async throws -> GatewayBench {
         let cluster = try TestCluster()
         let settings = KafkaSettings(brokers: cluster.brokers)
         let layout = TopicLayout(prefix: "t\(UInt64.random(in: 0 ... .max)).", lanes: 4, replication: 1)
@@ -152,7 +156,7 @@ final class GatewayBench: Sendable {
             let admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())
             _ = try layout.create(topics, on: admin)
         }
-        return (try await GatewayBench(settings, layout, sealingKeys: sealingKeys, change), cluster)
+        return try await GatewayBench(settings, layout, keeping: cluster, sealingKeys: sealingKeys, change)
     }
 
     /// Returns a second gateway on the same cluster that is ready, with the same apps and keys.
@@ -161,8 +165,8 @@ final class GatewayBench: Sendable {
         _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> GatewayBench {
         let bench = try await GatewayBench(
-            settings, layout, beside: self, aheadBySeconds: seconds, sealingKeys: sealingKeys,
-            isBehind: isBehind, change)
+            settings, layout, keeping: testCluster, beside: self, aheadBySeconds: seconds,
+            sealingKeys: sealingKeys, isBehind: isBehind, change)
         try await bench.startAndWait()
         return bench
     }

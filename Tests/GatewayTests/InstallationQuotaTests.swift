@@ -8,7 +8,8 @@ import Testing
 /// Returns the instant at some milliseconds after the start.
 private func at(_ milliseconds: Int) -> Instant { Instant(nanoseconds: Int64(milliseconds) * 1_000_000) }
 
-/// The number of new installations that an address may report.
+/// The number of new installations that an address may report, and the parts of this rule: the memory of known
+/// installations, and the public addresses.
 struct InstallationQuotaTests {
     private static let hour = 3_600_000
 
@@ -20,6 +21,7 @@ struct InstallationQuotaTests {
         }
         let refusal = quota.charge(installation: 100, at: "p", now: at(0))
         let exceeded = try #require(refusal)
+        // One in a hundredth of an hour, and one millisecond more to be sure.
         #expect(exceeded.limit == .peerInstallations && exceeded.waitMilliseconds == Self.hour / 100 + 1)
         #expect(
             exceeded.message

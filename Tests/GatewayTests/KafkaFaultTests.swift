@@ -107,6 +107,7 @@ struct KafkaFaultTests {
                 #expect(answer.status == 503)
                 codes.append(answer.code ?? "")
             }
+            // Four of the twelve wait, and get their answers last.
             #expect(codes.prefix(8).allSatisfy { $0 == "overloaded" }, "\(codes)")
             #expect(codes.suffix(4).allSatisfy { $0 == "not_stored" }, "\(codes)")
         }

@@ -12,6 +12,7 @@ struct PageExamples {
         examples = page.components(separatedBy: "<!-- ").dropFirst().map { part in
             let role = String(part.prefix { $0 != " " })
             let script = part.components(separatedBy: "```sh\n")[1].components(separatedBy: "\n```")[0]
+            // The examples of Netmera's interface need a key of the role `send`.
             return (role == "netmera" ? "send" : role, script)
         }
     }

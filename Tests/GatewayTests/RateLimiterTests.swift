@@ -79,6 +79,7 @@ struct RateLimiterTests {
     @Test func `an amount is taken as a whole or not at all`() {
         var rates = limiter(perSecond: 100)
         #expect(rates.charge(60, to: "k", now: at(0)) == nil)
+        // 20 of the 60 are missing, and one comes every 10 ms.
         #expect(rates.charge(60, to: "k", now: at(0)) == 201)
         #expect(rates.charge(40, to: "k", now: at(0)) == nil, "a refused amount costs nothing")
         #expect(rates.charge(0, to: "k", now: at(0)) == nil, "an empty body costs nothing")
@@ -87,6 +88,7 @@ struct RateLimiterTests {
     @Test func `an amount above the limit costs the allowance of a whole window`() {
         var rates = limiter(perSecond: 100)
         #expect(rates.charge(1_000_000, to: "k", now: at(0)) == nil)
+        // Half of the allowance has come back.
         #expect(rates.charge(1_000_000, to: "k", now: at(500)) == 501)
         #expect(rates.charge(1_000_000, to: "k", now: at(1001)) == nil)
     }

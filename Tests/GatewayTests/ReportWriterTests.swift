@@ -45,6 +45,7 @@ struct ReportWriterTests {
         let writer = try await makeWriter(
             on: cluster, context: context, kafkaHealth: kafkaHealth,
             pendingLimit: PendingRequestLimit(limits: GatewayLimits()))
+        // The first record is still in flight when the producer fails.
         cluster.setRoundTripTime(ofBroker: 1, milliseconds: 60_000)
         let first = HeldReply()
         #expect(writer.accept(Array(heartbeat().utf8), from: Self.caller, reply: first.reply))

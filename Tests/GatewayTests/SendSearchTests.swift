@@ -18,7 +18,7 @@ struct SendSearchTests {
             let search = try LoopOwned<SendSearch>(thread: "lookups") {
                 SendSearch(cluster: cluster, layout: layout, context: context, on: $0.loop)
             }
-            let result = search.perform { $0.find(id, of: "shop", from: .end, by: .now()) }
+            let result = search.perform { $0.find(id, of: "shop", from: .backwardsFromEnd, by: .now()) }
             search.stop { $0.close() }
             return result
         }

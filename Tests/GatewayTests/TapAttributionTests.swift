@@ -11,11 +11,12 @@ import Testing
 /// The wait of a body for the sends behind its taps. The test answers instead of the insight stage.
 struct TapAttributionTests {
     /// The queries that wait for an answer, by the tapped activity.
-    private final class WaitingQueries: Sendable {
+    private final class OpenQueries: Sendable {
         private let answers = TracedLock<[String: @Sendable (TapOrigin?) -> Void]>([:])
 
         var activities: Set<String> { answers.withLock { Set($0.keys) } }
 
+        /// Takes over a query, unless it is about the activity `refused`.
         func add(_ tap: ValidatedReports.Tap, then: @escaping @Sendable (TapOrigin?) -> Void) -> Bool {
             guard let activity = tap.activity, activity != "refused" else { return false }
             answers.withLock { $0[activity] = then }
@@ -27,7 +28,7 @@ struct TapAttributionTests {
         }
     }
 
-    private let queries = WaitingQueries()
+    private let queries = OpenQueries()
     private let attribution: LoopOwned<TapAttribution>
     /// The attributed bodies, as "activity send schedule" for each tap.
     private let finished = TracedLock<[[String]]>([])

@@ -30,6 +30,7 @@ struct PartitionEventsTests {
             source, partition: 3, of: endpoint(types), cursor: PartitionCursor(firstNew: offset))
     }
 
+    /// Returns the events of the next owner of the partition, which begins at the committed cursor.
     private func restarted(_ events: PartitionEvents) -> PartitionEvents {
         let committed = CommittedCursor(events.cursor, replay: 0)
         let cursor = CommittedCursor(next: committed.next, metadata: committed.metadata).cursor
@@ -46,13 +47,14 @@ struct PartitionEventsTests {
         SourceRecord(offset: offset, stamp: stamp, key: key, value: value)
     }
 
-    @Test func `an ended activity becomes one event with this body`() throws {
-        let ended = Event(
+    @Test func `a dismissed activity becomes one event with this body`() throws {
+        let dismissed = Event(
             .closed, app: "shop", environment: .production, installation: "p-1", user: "ann",
             attributesType: "Match", activity: "a-1", group: "g-1", cause: .dismissed, eventTime: 5,
             receivedAt: 1_763_600_000_000)
         var events = makeEvents(.events)
-        let made = events.read(record(7, key: ended.key, value: ended.encoded()), with: reader, at: start)
+        let made = events.read(
+            record(7, key: dismissed.key, value: dismissed.encoded()), with: reader, at: start)
         #expect(made.map(\.id) == ["events-3-7"])
         #expect(
             body(made.first)
@@ -101,6 +103,7 @@ struct PartitionEventsTests {
         progress(.planner(.init(.planned, version: 1, generation: 1, laneCount: lanes)), send: send)
     }
 
+    /// Returns a record of a lane, with three recipients and two jobs.
     private func tally(_ lane: Int, send: String = "s-1") -> ProgressRecord {
         var tally = LaneTally()
         (tally.targeted, tally.expanded) = (3, 2)
@@ -119,6 +122,7 @@ struct PartitionEventsTests {
 
     @Test func `a send becomes one event with the counts of all lanes`() {
         var events = makeEvents(.progress)
+        // A lane may write its record twice. It counts once.
         let made = read([planned(2), tally(0), tally(0), tally(1), tally(1)], into: &events)
         #expect(made.map(\.type) == [.sendCompleted] && made.map(\.id) == ["progress-3-0"])
         #expect(body(made.first).contains(#""complete":true"#))
@@ -233,22 +237,16 @@ struct PartitionEventsTests {
     @Test func `dead letters of one code and one minute become one event, also over a restart`() {
         var events = makeEvents(.deadLetters)
         let minuteStart: Int64 = 60_000 * 1000
-        for offset in Int64(0)..<5 {
-            #expect(
-                events.read(
-                    letter(offset, code: offset == 3 ? "b" : "a", stamp: minuteStart + offset), with: reader,
-                    at: start
-                )
-                .isEmpty)
+        // The letter 3 has the code b, and all others have the code a.
+        let letters = (Int64(0)..<6).map { offset in
+            letter(offset, code: offset == 3 ? "b" : "a", stamp: minuteStart + offset)
+        }
+        for deadLetter in letters.prefix(5) {
+            #expect(events.read(deadLetter, with: reader, at: start).isEmpty)
         }
         var second = restarted(events)
         #expect(second.cursor.openOffsets.map(\.offset) == [0, 3])
-        for offset in Int64(0)..<6 {
-            _ = second.read(
-                letter(offset, code: offset == 3 ? "b" : "a", stamp: minuteStart + offset), with: reader,
-                at: start
-            )
-        }
+        for deadLetter in letters { _ = second.read(deadLetter, with: reader, at: start) }
         // The last record was stamped 5 ms after the minute's beginning.
         let end = start.advanced(byMilliseconds: 60_000 - 5)
         #expect(second.collectDue(at: end).isEmpty)

@@ -39,7 +39,7 @@ struct PartitionLocatorTests {
         return (locator, locator.cursor(of: partition))
     }
 
-    @Test func `a new endpoint starts at its creation, or at the end that was known before the question`() {
+    @Test func `a new endpoint starts at the first record since its creation, or without one at the end`() {
         #expect(locate(committed: nil, firstSince: 70).cursor.firstNew == 70)
         #expect(locate(committed: nil, high: 100).cursor.firstNew == 100)
     }

@@ -17,7 +17,7 @@ struct WebhookQueueTests {
     /// The longest pause of an event that an earlier owner has tried.
     private static let pauseAfterRestartMilliseconds = 60_000
 
-    /// Returns an event of a recipient.
+    /// Returns an event of a recipient. Two events with the same offset and recipient are equal.
     private func makeEvent(_ offset: Int64, of recipient: String = "u:ann") -> WebhookEvent {
         WebhookEvent(
             .activityTapped, at: .init(source: .events, partition: 0, offset: offset),

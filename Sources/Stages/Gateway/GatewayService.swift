@@ -181,8 +181,8 @@ package final class GatewayService: Stage {
 
     private func serve(_ routes: HTTPRoutes, context: ServiceContext) throws -> HTTPServer {
         var http = settings.http
-        // Every outcome is known within this time, also after a read of the catalog. So the server never
-        // gives up first.
+        // A change of the catalog takes longest: its audit record and the change are stored one after the other, and
+        // the catalog may be read before and after. The server never gives up before that.
         http.answerMilliseconds =
             2 * settings.limits.acknowledgeMilliseconds + 2 * CatalogReader.readToEndMillisecondsMax + 5000
         return try HTTPServer(

@@ -36,6 +36,7 @@ struct KeyCallsTests {
         return object.merging(["status": answer.status]) { $1 }
     }
 
+    /// Returns the problems of a call, each as `status field code`. A problem of the whole request has an empty field.
     private func problems(_ call: () throws -> RequestDecision) -> [String] {
         do {
             _ = try call()

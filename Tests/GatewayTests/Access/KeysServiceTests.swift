@@ -12,7 +12,7 @@ struct KeysServiceTests {
     }
 
     @Test func `a key that was created works at once, and a revoked one does not`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let created = try await bench.call(
             "POST", "/v1/keys", body: #"{"role":"read","name":"dashboard"}"#, key: "shop/admin")
         #expect(created.status == 201)
@@ -38,23 +38,21 @@ struct KeysServiceTests {
         #expect(try await bench.call("PUT", "/v1/app", body: app.body, key: "shop/admin").status == 200)
         await bench.stop()
         // Each change is in the audit with its author, and no record has the text of the key.
-        let admin = try #require(bench.records["shop/admin"])
+        let admin = try #require(bench.keyRecords["shop/admin"])
         // The bench has written the apps with their keys and types, and the gateway its start.
-        let writtenBefore = 2 + bench.records.count + 2 + 1
+        let writtenBefore = 2 + bench.keyRecords.count + 2 + 1
         let entries = try await bench.audit(atLeast: writtenBefore + 3)
         let actions = entries.filter { $0.author == admin.id }.map { "\($0.action) \($0.subject ?? "")" }
         #expect(Set(actions) == ["key.create \(id)", "key.revoke \(id)", "app.update "])
         #expect(try !bench.logged().contains(text))
-        _ = _cluster
     }
 
     @Test func `the examples of the page about the gateway are accepted`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        let bench = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let examples = PageExamples(in: try Repository.text(of: "deploy/book/gateway.md"))
         #expect(examples.count == 1)
         #expect(try await examples.run(on: bench) == ["201", "200", "200"])
         await bench.stop()
-        _ = _cluster
     }
 }

@@ -38,7 +38,7 @@ struct ConsoleServiceTests {
 
     @Test func `a session works at every gateway, and has its key's rights`() async throws {
         let keys = try ConsoleSessionTests.keys()
-        let (first, _cluster) = try await GatewayBench.onTestCluster(sealingKeys: keys)
+        let first = try await GatewayBench.onTestCluster(sealingKeys: keys)
         try await first.putTypes()
         try await first.startAndWait()
         let second = try await first.another(sealingKeys: keys)
@@ -58,12 +58,11 @@ struct ConsoleServiceTests {
         #expect(redrive.status == 403)
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
     @Test func `the cookie alone, and a call that the browser marks as cross-site, are refused`() async throws
     {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+        let bench = try await GatewayBench.onTestCluster(
             sealingKeys: try ConsoleSessionTests.keys())
         try await bench.putTypes()
         try await bench.startAndWait()
@@ -85,11 +84,10 @@ struct ConsoleServiceTests {
         #expect(loggedInAcross.status == 403)
         #expect(try await bench.call("GET", "/console/session", key: nil).status == 204, "no session")
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a session ends with its key or at a log-out, and the other sessions continue`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+        let bench = try await GatewayBench.onTestCluster(
             sealingKeys: try ConsoleSessionTests.keys())
         try await bench.putTypes()
         try await bench.startAndWait()
@@ -105,11 +103,10 @@ struct ConsoleServiceTests {
         let loggedOut = try await call("DELETE", "/console/session", as: reading, at: bench)
         #expect(loggedOut.status == 204 && loggedOut.header("set-cookie")?.contains("Max-Age=0") == true)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a browser has sessions of several apps, and logs out of one of them`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+        let bench = try await GatewayBench.onTestCluster(
             sealingKeys: try ConsoleSessionTests.keys())
         try await bench.startAndWait()
         var cookies: [String] = []
@@ -144,11 +141,10 @@ struct ConsoleServiceTests {
             "GET", "/console/session", key: nil, headers: ["Cookie: \(moved)"])
         #expect(answer.code == "session_ended", "\(answer.body)")
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `log-in needs a suitable key, and it needs sealing keys`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(
+        let bench = try await GatewayBench.onTestCluster(
             sealingKeys: try ConsoleSessionTests.keys())
         try await bench.startAndWait()
         let phone = try await bench.call("POST", "/console/session", key: "shop/report")
@@ -168,11 +164,10 @@ struct ConsoleServiceTests {
         #expect(withoutKeys.status == 503 && withoutKeys.code == "console_without_keys")
         await unsealed.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `pages have a content policy and are revalidated by their tag`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        let bench = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let page = try await bench.get("/console")
         #expect(page.status == 200 && page.header("content-type") == "text/html; charset=utf-8")
@@ -192,14 +187,13 @@ struct ConsoleServiceTests {
             #expect(answer.status == 302 && answer.header("location") == "/console", "\(path)")
         }
         await bench.stop()
-        _ = _cluster
     }
 }
 
 extension GatewayBench {
     /// Revokes a key in the catalog.
     fileprivate func revoke(_ name: String) async throws {
-        var record = try #require(records[name])
+        var record = try #require(keyRecords[name])
         record.revokedAt = 1
         let (settings, layout, revoked) = (settings, layout, record)
         try await onThread {

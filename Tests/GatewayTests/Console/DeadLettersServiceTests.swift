@@ -54,7 +54,7 @@ struct DeadLettersServiceTests {
     }
 
     @Test func `dead letters are summed up, listed, and shown without tokens`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
+        let bench = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
         try await bench.startAndWait()
         try await writeThreeLetters(to: bench)
         func get(_ path: String) async throws -> HTTPAnswer { try await self.get(path, from: bench) }
@@ -78,11 +78,10 @@ struct DeadLettersServiceTests {
         #expect(try await get("?since=yesterday").field == "since")
         #expect(try await get("?sicne=1").code == "unknown_field")
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `dead letters of the own app are redriven and discarded`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
+        let bench = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
         try await bench.startAndWait()
         try await writeThreeLetters(to: bench)
         func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
@@ -106,6 +105,5 @@ struct DeadLettersServiceTests {
         #expect(try await get("", key: "bank/read").body.contains(#""letters":1"#), "untouched")
         #expect(try await get("?settled=true").body.contains("discarded"))
         await bench.stop()
-        _ = _cluster
     }
 }

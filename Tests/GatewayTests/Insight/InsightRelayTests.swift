@@ -18,7 +18,8 @@ struct InsightRelayTests {
     /// The time of the first tap, in milliseconds.
     private static let firstTapAt = WallTime.now().milliseconds - 60_000
 
-    /// Starts the insight stage beside the gateway, in this process.
+    /// Starts the insight stage beside the gateway, in this process. The directory has the stage's files and must live as
+    /// long as the stage.
     private static func startInsight(beside bench: GatewayBench) async throws -> (
         InsightService, TemporaryDirectory
     ) {
@@ -56,7 +57,7 @@ struct InsightRelayTests {
     }
 
     @Test func `answers and files are relayed to the asking app and to a permitted role`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
+        let bench = try await GatewayBench.onTestCluster(topics: TopicName.allCases)
         try await bench.startAndWait()
         func get(_ path: String, key: String = "shop/read") async throws -> HTTPAnswer {
             try await bench.call("GET", path, key: key)
@@ -87,7 +88,7 @@ struct InsightRelayTests {
             try await get("/v1/groups").code == "insight_away"
         }
         await bench.stop()
-        _ = (_cluster, _directory)
+        _ = _directory
     }
 
     private static func expectBadQueriesAreRefused(get: (String) async throws -> HTTPAnswer) async throws {

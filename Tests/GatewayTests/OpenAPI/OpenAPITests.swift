@@ -33,7 +33,7 @@ struct OpenAPITests {
     }
 
     @Test func `the document has exactly the gateway's routes`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let paths = try #require(document["paths"] as? [String: [String: Any]])
         let documentedRoutes = paths.flatMap { path, calls in calls.keys.map { "\($0.uppercased()) \(path)" }
         }
@@ -45,17 +45,15 @@ struct OpenAPITests {
         let timer = try await bench.call("POST", "/v1/schedules", body: OpenAPI.scheduleExample)
         #expect(timer.code == "does_not_decode", "the only problem is the state of another type")
         await bench.stop()
-        _ = _cluster
     }
 
     /// A call that documents the limit of the headers also documents the limit of the path.
     @Test func `a path that is too long gets the documented answer`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let long = String(repeating: "a", count: 5000)
         let refused = try await bench.call("GET", "/v1/events/counts?from=\(long)")
         #expect(refused.status == 414 && refused.code == "target_too_long")
         await bench.stop()
-        _ = _cluster
         let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
         for (path, calls) in paths {
             for (method, call) in calls {
@@ -66,12 +64,13 @@ struct OpenAPITests {
         }
     }
 
-    @Test func `every field in the document is known to the gateway`() throws {
-        /// Returns a body in which only the type of one field's value is wrong.
-        func body(withField name: String, in parent: String?) -> String {
-            let object = #"{"\#(name)":[[]]}"#
-            return parent.map { #"{"\#($0)":\#(object)}"# } ?? object
-        }
+    /// Returns a body with this one field. Its value has a type that no field has.
+    private func body(withField name: String, in parent: String?) -> String {
+        let object = #"{"\#(name)":[[]]}"#
+        return parent.map { #"{"\#($0)":\#(object)}"# } ?? object
+    }
+
+    @Test func `every field of a send in the document is known to the gateway`() throws {
         func expectKnown(_ names: [String], by decider: SendDecider, in parent: String? = nil) {
             for name in names {
                 let problems = fixture.problems(in: body(withField: name, in: parent), by: decider)
@@ -81,7 +80,19 @@ struct OpenAPITests {
         }
         expectKnown(try properties("send"), by: DeciderFixture.own)
         expectKnown(try properties("send", "alert"), by: DeciderFixture.own, in: "alert")
-        func expectKnownToSchedules(_ names: [String], in parent: String? = nil) {
+        expectKnown(try properties("netmeraBulk"), by: DeciderFixture.bulk)
+        expectKnown(try properties("netmeraBulk", "message"), by: DeciderFixture.bulk, in: "message")
+        expectKnown(try properties("netmeraBulk", "target"), by: DeciderFixture.bulk, in: "target")
+        expectKnown(try properties("netmeraUpdate"), by: DeciderFixture.update)
+        expectKnown(try properties("netmeraUpdate", "target"), by: DeciderFixture.update, in: "target")
+        expectKnown(try properties("netmeraTransactional"), by: DeciderFixture.transactional)
+        expectKnown(
+            try properties("netmeraTransactional", "message"), by: DeciderFixture.transactional, in: "message"
+        )
+    }
+
+    @Test func `every field of a schedule in the document is known to the gateway`() throws {
+        func expectKnown(_ names: [String], in parent: String? = nil) {
             for name in names {
                 let context = fixture.context(body(withField: name, in: parent))
                 var problems: [String] = []
@@ -93,17 +104,8 @@ struct OpenAPITests {
                     "\(name)")
             }
         }
-        expectKnownToSchedules(try properties("schedule"))
-        expectKnownToSchedules(try properties("schedule", "systemData"), in: "systemData")
-        expectKnown(try properties("netmeraBulk"), by: DeciderFixture.bulk)
-        expectKnown(try properties("netmeraBulk", "message"), by: DeciderFixture.bulk, in: "message")
-        expectKnown(try properties("netmeraBulk", "target"), by: DeciderFixture.bulk, in: "target")
-        expectKnown(try properties("netmeraUpdate"), by: DeciderFixture.update)
-        expectKnown(try properties("netmeraUpdate", "target"), by: DeciderFixture.update, in: "target")
-        expectKnown(try properties("netmeraTransactional"), by: DeciderFixture.transactional)
-        expectKnown(
-            try properties("netmeraTransactional", "message"), by: DeciderFixture.transactional, in: "message"
-        )
+        expectKnown(try properties("schedule"))
+        expectKnown(try properties("schedule", "systemData"), in: "systemData")
     }
 
     /// The source reads a field of a body as `object["name"]`.
@@ -164,7 +166,7 @@ struct OpenAPITests {
     }
 
     @Test func `every answer has exactly the documented fields`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         func names(_ answer: HTTPAnswer) throws -> Set<String> {
             try Set(
                 #require(JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: Any]).keys)
@@ -179,6 +181,5 @@ struct OpenAPITests {
         let type = try await bench.call("GET", "/v1/activity-types/\(GatewayBench.matchType)")
         #expect(try names(type).isSubset(of: properties("activityType")))
         await bench.stop()
-        _ = _cluster
     }
 }

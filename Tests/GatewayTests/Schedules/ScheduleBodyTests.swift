@@ -45,6 +45,7 @@ struct ScheduleBodyTests {
         return schedule
     }
 
+    /// Returns the problems of a decision, each as `field code`. A problem of the whole request has an empty field.
     private func problems(ofDeciding decide: () throws -> RequestDecision) -> [String] {
         do {
             _ = try command(of: decide())

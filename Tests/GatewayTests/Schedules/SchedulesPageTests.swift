@@ -12,7 +12,7 @@ struct SchedulesPageTests {
     init() throws { page = try Repository.text(of: "deploy/book/schedules.md") }
 
     @Test func `every example of the page is accepted`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        let bench = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: SchedulesServiceTests.acceptsEverything)
@@ -32,10 +32,10 @@ struct SchedulesPageTests {
             let process = try ChildProcess("bash", arguments: ["-c", head + script])
             #expect(try await process.exitStatus() == 0, "\(process.output) \(process.errors)\n\(script)")
         }
+        // The two examples make five calls.
         #expect(scheduler.commands.count == 5)
         scheduler.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `every field of a schedule, and every limit, is on the page`() throws {

@@ -25,9 +25,15 @@ struct SchedulesServiceTests {
         """#
     }
 
+    /// The body of an update that is due after some seconds.
+    private static func laterUpdate(afterSeconds seconds: Int) -> String {
+        #"{"when":{"offset":\#(seconds)},\#(SendsServiceTests.update().dropFirst())"#
+    }
+
     private static let path = "/v1/schedules"
 
-    /// Accepts every schedule, cancels two timers but finds a third already fired, and lists one.
+    /// Accepts every schedule, cancels two timers but finds a third already fired, and lists one. The due times count
+    /// from the broker's timestamp 1,000,000.
     static let acceptsEverything: StandInScheduler.OutcomeOfCommand = { command in
         switch command.action {
         case .schedule(let schedule):
@@ -49,7 +55,7 @@ struct SchedulesServiceTests {
     @Test func `a schedule is answered with the scheduler's result, and a cancel with its count`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
         let created = try await bench.call(
@@ -72,19 +78,18 @@ struct SchedulesServiceTests {
                 == #"{"items":[{"scheduleId":"s-1","activity":"chest_timer","event":"update","dueAt":5,"sendId":"t"}]}"#
         )
         #expect(scheduler.commands.count == 3 && scheduler.commands.allSatisfy { $0.address == "127.0.0.1" })
-        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.records["shop/send"]?.id })
+        #expect(scheduler.commands.prefix(2).allSatisfy { $0.author == bench.keyRecords["shop/send"]?.id })
         #expect(
             bench.metrics.render().contains(
                 #"flotilla_gateway_requests_total{kind="schedule",outcome="answered"} 3"#))
         scheduler.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `without the role, and from phones of an app without user proofs, nothing is scheduled`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         #expect(try await bench.call("GET", Self.path + "?user=jane", key: "shop/report").status == 403)
         #expect(
             try await bench.call("POST", Self.path, body: Self.schedule(), key: "shop/read").status == 403)
@@ -97,34 +102,29 @@ struct SchedulesServiceTests {
         }
         #expect(try await bench.records(of: .schedules, atLeast: 0).isEmpty)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `the answer to a send for later has its due time, and no send is stored`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
-        let later = try await bench.call(
-            "POST", "/v1/sends",
-            body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+        let later = try await bench.call("POST", "/v1/sends", body: Self.laterUpdate(afterSeconds: 5))
         #expect(try later.status == 202 && later.member("dueAt") == "1005000", "\(later.body)")
         #expect(try await bench.records(of: .sends, atLeast: 0).isEmpty)
         scheduler.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     @Test
     func `a command without a timely reply is stored, and the answer says that it is under way`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         async let created = bench.call("POST", Self.path, body: Self.schedule())
         async let canceled = bench.call(
             "DELETE", Self.path + "?user=jane&activity=chest_timer", key: "shop/send")
         async let listed = bench.call("GET", Self.path + "?user=jane")
-        async let sent = bench.call(
-            "POST", "/v1/sends", body: #"{"when":{"offset":5},\#(SendsServiceTests.update().dropFirst())"#)
+        async let sent = bench.call("POST", "/v1/sends", body: Self.laterUpdate(afterSeconds: 5))
         let answers = try await [created, canceled, listed, sent]
         #expect(answers.map(\.status) == [202, 202, 503, 202])
         #expect(answers[0].body.hasPrefix(#"{"underWay":true,"scheduleId":"t-"#), "\(answers[0].body)")
@@ -137,14 +137,13 @@ struct SchedulesServiceTests {
         #expect(commands.count == 4 && Set(commands.compactMap(\.replyTo?.request)).count == 4)
         #expect(Set(commands.compactMap(\.replyTo?.partition)).count == 1)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test
     func `a key with another body is a conflict, and a repetition has the same ids on every gateway`()
         async throws
     {
-        let (first, _cluster) = try await GatewayBench.forSends()
+        let first = try await GatewayBench.forSends()
         let second = try await first.another()
         let knownKeys = IdempotencyKeys()
         let scheduler = StandInScheduler(settings: first.settings, layout: first.layout) { command in
@@ -170,7 +169,6 @@ struct SchedulesServiceTests {
         scheduler.stop()
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
     /// The scheduler's memory of idempotency keys.
@@ -191,10 +189,10 @@ struct SchedulesServiceTests {
     @Test func `a waiting send is found by its id, and its cancel goes to the scheduler and the planner`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let scheduler = StandInScheduler(
             settings: bench.settings, layout: bench.layout, outcome: Self.acceptsEverything)
-        let body = #"{"when":{"offset":900},\#(SendsServiceTests.update().dropFirst())"#
+        let body = Self.laterUpdate(afterSeconds: 900)
         let ids = try await [
             bench.call("POST", "/v1/sends", body: body).member("sendId"),
             bench.call("POST", "/v1/sends", body: body, headers: ["Idempotency-Key: k"]).member("sendId"),
@@ -233,7 +231,6 @@ struct SchedulesServiceTests {
         }
         scheduler.stop()
         await bench.stop()
-        _ = _cluster
     }
 
     /// Writes rows as the scheduler writes them, or tombstones.

@@ -30,7 +30,7 @@ struct IdempotencyTests {
 
     @Test
     func `retries at two gateways have one id, and another body is refused with it`() async throws {
-        let (first, _cluster) = try await GatewayBench.forSends(
+        let first = try await GatewayBench.forSends(
             topics: Self.topics)
         let second = try await first.another()
         let planner = try await startPlanner(beside: first)
@@ -59,11 +59,10 @@ struct IdempotencyTests {
         await planner.stop(by: .now().advanced(byMilliseconds: 10_000))
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
     @Test func `every call refuses another body under its key`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends(topics: Self.topics)
+        let bench = try await GatewayBench.forSends(topics: Self.topics)
         let planner = try await startPlanner(beside: bench)
         func post(_ path: String, _ body: String) async throws -> HTTPAnswer {
             try await bench.call("POST", path, body: body, headers: ["Idempotency-Key: k1"])
@@ -86,13 +85,12 @@ struct IdempotencyTests {
 
         await planner.stop(by: .now().advanced(byMilliseconds: 10_000))
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a send for a version is refused if the group has a newer one, with and without a key`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends(topics: Self.topics)
+        let bench = try await GatewayBench.forSends(topics: Self.topics)
         let planner = try await startPlanner(beside: bench)
         func post(_ body: String, key: String?) async throws -> HTTPAnswer {
             try await bench.call(
@@ -120,11 +118,10 @@ struct IdempotencyTests {
                 #"flotilla_gateway_requests_total{kind="send",outcome="refused"} 4"#))
         await planner.stop(by: .now().advanced(byMilliseconds: 10_000))
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `without a planner a send with a key is accepted after half a second`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let headers = ["Idempotency-Key: k"]
         let began = Instant.now()
         let accepted = try await bench.call(
@@ -135,6 +132,5 @@ struct IdempotencyTests {
         let again = try await bench.call("POST", "/v1/sends", body: other, headers: headers)
         #expect(try again.status == 202 && again.member("sendId") == accepted.member("sendId"))
         await bench.stop()
-        _ = _cluster
     }
 }

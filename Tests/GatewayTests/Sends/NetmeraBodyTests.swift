@@ -121,8 +121,8 @@ struct NetmeraBodyTests {
         }
     }
 
-    @Test func `a definition is sent to one user, with the message's overrides`() throws {
-        var fixture = fixture
+    /// The content of the definitions in these tests.
+    private static func definedContent() throws -> PushContent {
         var content = PushContent(.start)
         content.attributesType = "Match"
         content.alert = Alert(title: .plain("t"), body: .plain("b"))
@@ -130,10 +130,23 @@ struct NetmeraBodyTests {
             checking: Array(#"{"score":0,"status":"1"}"#.utf8), with: JSONReader())
         content.attributes = try RawJSON(
             checking: Array(#"{"home":"A","away":"B"}"#.utf8), with: JSONReader())
-        var definition = NotificationDefinition(app: "shop", number: 9401, createdAt: 1, content: content)
-        _ = fixture.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
-        func send(_ body: String) throws -> Send { try fixture.send(body, by: DeciderFixture.transactional) }
+        return content
+    }
 
+    /// Returns a fixture whose app has the definition 9401.
+    private func makeFixtureWithDefinition(ofGroup group: String? = nil) throws -> DeciderFixture {
+        var fixture = fixture
+        var definition = NotificationDefinition(
+            app: "shop", number: 9401, createdAt: 1, content: try Self.definedContent())
+        definition.group = group
+        _ = fixture.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
+        return fixture
+    }
+
+    @Test func `a definition is sent to one user, with the message's overrides`() throws {
+        let fixture = try makeFixtureWithDefinition()
+        func send(_ body: String) throws -> Send { try fixture.send(body, by: DeciderFixture.transactional) }
+        let content = try Self.definedContent()
         let plain = try send(#"{"notificationKey":"9401","message":{"groupId":"g"},"target":{"extId":"u"}}"#)
         #expect(plain.audience == .users(["u"]) && plain.group == "g")
         #expect(plain.content.alert == content.alert && plain.content.contentState == content.contentState)
@@ -142,6 +155,16 @@ struct NetmeraBodyTests {
         )
         #expect(changed.content.alert == Alert(title: .plain("T"), body: .plain("b")))
         #expect(changed.content.contentState?.bytes == Array(#"{"score":3,"status":"x"}"#.utf8))
+    }
+
+    @Test func `a definition of the older format has the group`() throws {
+        let fixture = try makeFixtureWithDefinition(ofGroup: "old")
+        let body = #"{"notificationKey":"9401","target":{"extId":"u"}}"#
+        #expect(try fixture.send(body, by: DeciderFixture.transactional).group == "old")
+    }
+
+    @Test func `a call without a known definition, a group or a user is refused by name`() throws {
+        var fixture = try makeFixtureWithDefinition()
         func problems(_ body: String) -> [String] {
             fixture.problems(in: body, by: DeciderFixture.transactional)
         }
@@ -157,12 +180,6 @@ struct NetmeraBodyTests {
         #expect(
             problems(#"{"message":{"groupId":"g"},"target":{"extId":"u"}}"#).contains(
                 "notificationKey missing"))
-
-        // In the older format the definition has the group.
-        definition.group = "old"
-        definition.number = 9403
-        _ = fixture.catalog.apply(key: definition.key, value: definition.encoded(), with: JSONReader())
-        #expect(try send(#"{"notificationKey":"9403","target":{"extId":"u"}}"#).group == "old")
         // A definition of another app is unknown.
         fixture.app.id = "bank"
         #expect(

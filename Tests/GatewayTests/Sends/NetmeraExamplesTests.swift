@@ -95,7 +95,7 @@ struct NetmeraExamplesTests {
     }
 
     @Test func `every example of Netmera's documentation works unchanged`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let bulkWithFutureEnd = Self.bulk.replacingOccurrences(
             of: "2026-01-28T15:35:37Z", with: Self.inTwoHours())
         let started = try await bench.call(
@@ -121,21 +121,21 @@ struct NetmeraExamplesTests {
         #expect(sends.map(\.audience) == [.everyone, .users(["your_external_id"]), .group, .group])
         #expect(sends.map(\.group) == ["ars-liv-2025", "aw-ch-2025", "ars-liv-2025", "ars-liv-2025"])
         #expect(try started.member("sendId") == sends[0].id)
+        // The date of the example, 2026-01-11T09:21:37Z.
         #expect(sends[0].endDate != nil && sends[2].content.staleDate == 1_768_123_297)
         #expect(sends[1].content.contentState?.bytes.isEmpty == false)
         let audit = try await bench.audit(atLeast: 1) + bench.auditOfSends(atLeast: 4)
-        let actions = audit.filter { $0.author == bench.records["shop/send"]?.id }.map(\.action).sorted()
+        let actions = audit.filter { $0.author == bench.keyRecords["shop/send"]?.id }.map(\.action).sorted()
         #expect(actions == ["definition.create", "send.end", "send.start", "send.start", "send.update"])
         #expect(audit.contains { $0.subject == sends[0].id && $0.address == "127.0.0.1" })
         await bench.stop()
-        _ = _cluster
     }
 
     @Test
     func `Netmera's calls need Netmera's header, other calls the bearer header, and all the right role`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let key = try #require(bench.keys["shop/send"])
         let path = "/rest/3.0/update-live-activity"
         #expect(
@@ -154,11 +154,10 @@ struct NetmeraExamplesTests {
                 "\(role)")
         }
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a definition made on one gateway works at once on another`() async throws {
-        let (first, _cluster) = try await GatewayBench.forSends()
+        let first = try await GatewayBench.forSends()
         let second = try await first.another(isBehind: true)
         let defined = try await first.call(
             "POST", "/rest/3.0/createNotificationDefinition", body: Self.definition)
@@ -168,6 +167,5 @@ struct NetmeraExamplesTests {
         #expect(sent.status == 202, "\(sent)")
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 }

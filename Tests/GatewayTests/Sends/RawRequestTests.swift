@@ -172,9 +172,9 @@ struct RawRequestTests {
         row("half of a chunk", 408) { $0.with("Transfer-Encoding: chunked", body: "ff\r\n{") },
     ]
 
-    /// Starts a gateway that waits only 300 ms for slow clients. Returns it with its cluster and the routes that send.
-    private static func bench() async throws -> (GatewayBench, AnyObject, [Request]) {
-        let (bench, cluster) = try await GatewayBench.forSends {
+    /// Starts a gateway that waits only 300 ms for slow clients. Returns it with a request for each route that sends.
+    private static func bench() async throws -> (GatewayBench, [Request]) {
+        let bench = try await GatewayBench.forSends {
             $0.http.headMilliseconds = 300
             $0.http.bodyGraceMilliseconds = 300
         }
@@ -185,7 +185,7 @@ struct RawRequestTests {
             path: "/rest/3.0/sendBulkNotification", key: own.key, body: NetmeraExamplesTests.bulk)
         let update = Request(
             path: "/rest/3.0/update-live-activity", key: own.key, body: #"{"groupId":"own"}"#)
-        return (bench, cluster, [own, bulk, update])
+        return (bench, [own, bulk, update])
     }
 
     /// Returns a valid send, to be used on its own connection or after another request.
@@ -199,7 +199,7 @@ struct RawRequestTests {
     /// Plays the cases on every route that sends, with `behind` after each. Checks that only the valid sends
     /// on other connections were stored.
     private static func play(_ cases: [Case], behind: (@Sendable (Request) -> [UInt8])? = nil) async throws {
-        let (bench, _cluster, requests) = try await Self.bench()
+        let (bench, requests) = try await Self.bench()
         let port = bench.port
         var validSendCount = 0
         for request in requests {
@@ -217,7 +217,6 @@ struct RawRequestTests {
         let groups = try await bench.sends(atLeast: validSendCount).map { $0.scopeKey?.group }
         #expect(groups.count == validSendCount && Set(groups) == ["valid"])
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `an ambiguous send request is refused, and the request behind it is not read`() async throws {

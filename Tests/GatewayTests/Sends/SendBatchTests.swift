@@ -20,7 +20,7 @@ struct SendBatchTests {
     private func batch(_ sends: [String]) -> String { #"{"sends":[\#(sends.joined(separator: ","))]}"# }
 
     @Test func `each send of a batch is answered on its own, and only valid sends are stored`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let keyed = #"{"idempotencyKey":"k","#
         let answer = try await bench.call(
             "POST", Self.path,
@@ -53,11 +53,10 @@ struct SendBatchTests {
                 #"flotilla_gateway_requests_total{kind="send",outcome="refused"} 3"#))
         #expect(bench.metrics.render().contains("\nflotilla_gateway_in_flight 0\n"), "all are released")
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a batch is refused as a whole if it is no list of 1 to 500 sends`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let update = SendsServiceTests.update()
         let cases: [(body: String, headers: [String], code: String, field: String?)] = [
             ("{}", [], "missing", "sends"), (#"{"sends":[]}"#, [], "out_of_range", "sends"),
@@ -75,11 +74,10 @@ struct SendBatchTests {
         #expect(try await bench.sends(atLeast: 0).isEmpty)
         #expect(bench.metrics.render().contains("\nflotilla_gateway_in_flight 0\n"), "all are released")
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a batch costs as many requests as it has sends`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends {
+        let bench = try await GatewayBench.forSends {
             $0.limits.requestsPerKeyAndSecondMax = 300
         }
         func post(_ count: Int) async throws -> HTTPAnswer {
@@ -98,17 +96,15 @@ struct SendBatchTests {
         #expect(answers.allSatisfy { $0.header("RateLimit-Policy") == #""key-rate";q=300;w=1"# })
         #expect(answers[1].code == "rate_limited" && answers[1].header("Retry-After") == "1")
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `each send of a batch waits like a request`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends { $0.limits.requestsWaitingMax = 50 }
+        let bench = try await GatewayBench.forSends { $0.limits.requestsWaitingMax = 50 }
         let sends = Array(repeating: SendsServiceTests.update(), count: 51)
         let answer = try await bench.call("POST", Self.path, body: batch(sends))
         #expect(answer.status == 503 && answer.code == "overloaded", "\(answer.body)")
         let smaller = try await bench.call("POST", Self.path, body: batch(Array(sends.prefix(50))))
         #expect(smaller.status == 200, "\(smaller.body)")
         await bench.stop()
-        _ = _cluster
     }
 }

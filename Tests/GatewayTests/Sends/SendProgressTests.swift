@@ -48,7 +48,7 @@ struct SendProgressTests {
 
     @Test(arguments: [nil, "a-key"])
     func `a send is found from its id, by its own app alone`(idempotencyKey: String?) async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let id = try await postSend(to: bench, idempotencyKey: idempotencyKey)
         let waiting = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
         #expect(waiting.status == 200, "\(waiting.body)")
@@ -56,11 +56,10 @@ struct SendProgressTests {
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "shop/report").status == 403)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a send is found from its idempotency key and its group, by its own app alone`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let id = try await postSend(to: bench, idempotencyKey: "a-key")
         let path = "/v1/sends/keys/a-key"
         let found = try await bench.call("GET", path + "?groupId=m1", key: "shop/read")
@@ -71,11 +70,10 @@ struct SendProgressTests {
         #expect(try await bench.call("GET", path + "?groupId=m1", key: "bank/read").status == 404)
         #expect(try await bench.call("GET", path, key: "shop/read").field == "groupId")
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `the progress of a send is complete when all of its lanes have finished`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let id = try await postSend(to: bench)
         func write(_ part: ProgressRecord.Part) async throws {
             let record = ProgressRecord(
@@ -106,13 +104,12 @@ struct SendProgressTests {
         }
         #expect(try await bench.call("GET", "/v1/sends/\(id)", key: "bank/read").status == 404)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a cancel follows its send in the partition, and an unknown send cannot be cancelled`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let id = try await bench.call("POST", "/v1/sends", body: SendsServiceTests.start()).member("sendId")
         #expect(try await bench.call("DELETE", "/v1/sends/\(id)", key: "shop/read").status == 403)
         #expect(try await bench.call("DELETE", "/v1/sends/\(id)", key: "bank/send").status == 404)
@@ -142,11 +139,10 @@ struct SendProgressTests {
         let actions = try await bench.auditOfSends(atLeast: 2).map(\.action)
         #expect(actions.contains("send.cancel"))
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `a cancel of a send to one user of a group names the user, planned or not`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         for isPlanned in [false, true] {
             let body =
                 "{\"audience\":{\"users\":[\"jane\"]}," + SendsServiceTests.update().dropFirst()
@@ -173,11 +169,11 @@ struct SendProgressTests {
         }
         #expect(cancels.map(\.recipient) == [.user("jane"), .user("jane")])
         await bench.stop()
-        _ = _cluster
     }
+}
 
-    // MARK: Without a gateway
-
+/// The progress of a send as the sum of its records, without a gateway.
+struct SendProgressSumTests {
     /// Returns a record of the planner about the send `s`.
     private func record(
         with verdict: ProgressRecord.PlannerVerdict, to user: String? = nil

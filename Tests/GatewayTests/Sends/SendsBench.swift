@@ -17,14 +17,14 @@ import Topics
 extension GatewayBench {
     static let matchType = "MatchLiveScoreWidgetAttributes"
 
-    /// Starts a gateway on a new cluster, which must live as long as the gateway.
+    /// Starts a gateway on a new cluster.
     static func forSends(
         topics: [TopicName] = GatewayService.topics, _ change: (inout GatewaySettings) -> Void = { _ in }
-    ) async throws -> (GatewayBench, AnyObject) {
-        let (bench, cluster) = try await onTestCluster(topics: topics, change)
+    ) async throws -> GatewayBench {
+        let bench = try await onTestCluster(topics: topics, change)
         try await bench.putTypes()
         try await bench.startAndWait()
-        return (bench, cluster)
+        return bench
     }
 
     /// Puts the activity types of the apps.

@@ -14,7 +14,7 @@ struct SendsPageTests {
     init() throws { page = try Repository.text(of: "deploy/book/sends.md") }
 
     @Test func `every example of the page is accepted`() async throws {
-        let (bench, _cluster) = try await GatewayBench.onTestCluster()
+        let bench = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let examples = PageExamples(in: page)
         #expect(examples.count == 6)
@@ -22,7 +22,6 @@ struct SendsPageTests {
         let events = try await bench.sends(atLeast: 7).map(\.content.event)
         #expect(events.count == 7 && events.count { $0 == .update } == 3)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `every refusal code of a send is on the page`() {

@@ -15,9 +15,9 @@ import Topics
 @testable import Gateway
 @testable import HTTPServer
 
-/// Sends over HTTP: the answers, the stored records, and the audit log. The gateway runs in this process, its topics are
-/// on an embedded broker, and no other stage runs. `shop/admin` is the key of an app and a role; without a name the key
-/// is `shop/send`. `GatewayBench` says why each test keeps `_cluster`.
+/// Sends, the objects that they use, profiles and erasures over HTTP: the answers, the stored records, and the audit
+/// log. The gateway runs in this process, its topics are on an embedded broker, and no other stage runs. A call names
+/// its key by an app and a role, as in `shop/admin`. A call that names none uses `shop/send`.
 struct SendsServiceTests {
     /// The body of a valid start.
     static func start(ofGroup group: String = "m1", audience: String = #""everyone""#) -> String {
@@ -39,7 +39,7 @@ struct SendsServiceTests {
     @Test func `an accepted send is in sends and in the audit, and a refused one is in neither`()
         async throws
     {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let first = try await bench.call("POST", "/v1/sends", body: Self.start())
         #expect(first.status == 202, "\(first.body)")
         #expect(first.header("Location") == "/v1/sends/\(try first.member("sendId"))")
@@ -71,13 +71,14 @@ struct SendsServiceTests {
         await bench.stop()
         let log = try bench.logged()
         #expect(!log.contains("homeTeam"), "content in the log")
-        _ = _cluster
     }
 
-    // Two gateways run in the following tests: each reads the catalog to its end before it answers about an object.
+    // MARK: Objects of the catalog
+
+    // Two gateways run in these tests: each reads the catalog to its end before it answers about an object.
 
     @Test func `a type is put, shown and deleted at once on every gateway`() async throws {
-        let (first, _cluster) = try await GatewayBench.forSends()
+        let first = try await GatewayBench.forSends()
         let second = try await first.another()
         let path = "/v1/activity-types/Order"
         let type =
@@ -98,12 +99,11 @@ struct SendsServiceTests {
         #expect(actions.isSuperset(of: ["type.put", "type.delete"]))
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
     @Test func `a segment is put, used by a send, listed and deleted at once on every gateway`() async throws
     {
-        let (first, _cluster) = try await GatewayBench.forSends()
+        let first = try await GatewayBench.forSends()
         let second = try await first.another()
         let path = "/v1/segments/adults"
         let rule = #"{"rule":{"and":[{"tag":"vip"},{"attribute":"age","atLeast":18}]}}"#
@@ -129,13 +129,12 @@ struct SendsServiceTests {
         #expect(actions.isSuperset(of: ["segment.put", "segment.delete"]))
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
     @Test func `a definition of Netmera's interface is shown and deleted at once on every gateway`()
         async throws
     {
-        let (first, _cluster) = try await GatewayBench.forSends()
+        let first = try await GatewayBench.forSends()
         let second = try await first.another()
         let created = try await first.call(
             "POST", "/rest/3.0/createNotificationDefinition", body: NetmeraExamplesTests.definition)
@@ -148,13 +147,12 @@ struct SendsServiceTests {
         #expect(actions.isSuperset(of: ["definition.create", "definition.delete"]))
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
     @Test func `a definition under a key is created once, on every gateway, and another body is refused`()
         async throws
     {
-        let (first, _cluster) = try await GatewayBench.forSends()
+        let first = try await GatewayBench.forSends()
         let second = try await first.another(isBehind: true)
         func define(_ bench: GatewayBench, _ body: String, key: String) async throws -> HTTPAnswer {
             try await bench.call(
@@ -181,11 +179,12 @@ struct SendsServiceTests {
         #expect(try await define(second, other, key: "welcome").member("notificationKey") == number)
         await second.stop()
         await first.stop()
-        _ = _cluster
     }
 
+    // MARK: Users
+
     @Test func `a profile of a backend goes to ingest as a report`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let profile = try await bench.call(
             "PUT", "/v1/users/jane%2F1/profile", body: #"{"tags":["vip"],"attributes":{"age":30}}"#)
         #expect(profile.status == 202, "\(profile.body)")
@@ -201,11 +200,10 @@ struct SendsServiceTests {
         let report = try Report.decode(Array(reports[0].value.utf8), with: JSONReader())
         #expect(report.kind == .profile && report.tags == ["vip"])
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `the answer to an erasure names every place that keeps data of users`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         let erased = try await bench.call("DELETE", "/v1/users/jane%2F1")
         #expect(erased.status == 202, "\(erased.body)")
         // The catalog and the members have no data of users.
@@ -217,11 +215,10 @@ struct SendsServiceTests {
         #expect(try await bench.call("DELETE", "/v1/users/jane", key: "shop/report").status == 403)
         #expect(try await bench.call("DELETE", "/v1/users/jane", body: "{}").status == 422)
         await bench.stop()
-        _ = _cluster
     }
 
     @Test func `an erasure reaches ingest, the scheduler and the senders`() async throws {
-        let (bench, _cluster) = try await GatewayBench.forSends()
+        let bench = try await GatewayBench.forSends()
         #expect(try await bench.call("DELETE", "/v1/users/jane%2F1").status == 202)
         let reports = try await bench.records(of: .reports, atLeast: 1)
         #expect(reports.map(\.key) == [Self.janesKey])
@@ -235,7 +232,6 @@ struct SendsServiceTests {
         let notes = try await bench.records(of: .superseded, atLeast: 1)
         #expect(notes.map(\.key) == ["shop///u:jane%2f1"], "the senders drop waiting pushes")
         await bench.stop()
-        _ = _cluster
     }
 
     /// The key of the records about the user `jane/1`. Escapes in keys have small letters.

@@ -4,7 +4,6 @@ import Cryptography
 import Foundation
 import HTTPServer
 import JSON
-import ProcessTesting
 import RecordFormat
 import Telemetry
 import Testing
@@ -15,17 +14,8 @@ import TokenSealing
 /// The decisions about webhook endpoints, without Kafka.
 struct WebhookCallsTests {
     private var fixture = DeciderFixture()
-    private let directory: TemporaryDirectory
 
-    init() throws {
-        directory = try TemporaryDirectory()
-        let file = directory.path + "/keys"
-        let text = Data(SealingKeys.makeText().utf8)
-        let isWritten = FileManager.default.createFile(
-            atPath: file, contents: text, attributes: [.posixPermissions: 0o600])
-        #expect(isWritten)
-        fixture.keys = try SealingKeys(file: file)
-    }
+    init() throws { fixture.keys = try makeKeys() }
 
     private func context(_ body: String = "", name: String = "billing") -> RequestContext {
         var context = fixture.context(body, as: .admin)
@@ -33,7 +23,7 @@ struct WebhookCallsTests {
         return context
     }
 
-    /// Carries out a call, applies its change to the catalog, and returns the answer.
+    /// Puts an endpoint: applies the change to the catalog, and returns the answer.
     private mutating func put(_ body: String, name: String = "billing") throws -> [String: Any] {
         guard
             case .changeCatalog(let change, let response) = try WebhookCalls.put(
@@ -43,7 +33,8 @@ struct WebhookCallsTests {
         return try #require(JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any])
     }
 
-    private func codes(_ call: () throws -> RequestDecision) -> [String] {
+    /// Returns the problems of a call, each as `status field code`. A problem of the whole request has an empty field.
+    private func problems(_ call: () throws -> RequestDecision) -> [String] {
         do {
             _ = try call()
             return []
@@ -72,7 +63,7 @@ struct WebhookCallsTests {
 
     @Test mutating func `a wrong body, a wrong name and too many endpoints are refused`() throws {
         func refused(_ body: String, name: String = "billing") -> [String] {
-            codes { try WebhookCalls.put(in: context(body, name: name)) }
+            problems { try WebhookCalls.put(in: context(body, name: name)) }
         }
         #expect(refused(#"{"url":"http://example.com"}"#) == ["422 url invalid"])
         #expect(refused(#"{"url":"https://me:secret@example.com"}"#) == ["422 url invalid"])
@@ -89,7 +80,7 @@ struct WebhookCallsTests {
     }
 
     @Test mutating func `an endpoint is listed, shown and deleted, and an unknown one is not`() throws {
-        #expect(codes { try WebhookCalls.show(in: context()) } == ["404 name webhook_unknown"])
+        #expect(problems { try WebhookCalls.show(in: context()) } == ["404 name webhook_unknown"])
         _ = try put(#"{"url":"https://example.com"}"#)
         guard case .answer(let list) = WebhookCalls.list(in: context()),
             case .answer(let shown) = try WebhookCalls.show(in: context()),

@@ -50,7 +50,8 @@ package final class WebhookKillTest: KillTestScenario {
     private let endpoint: ScriptedEndpoint
     private let record: WebhookTestEndpoint
     private var random: SeededGenerator
-    private var numbers: [Int: Int] = [:]
+    /// The number of the last written event of each user.
+    private var lastNumbers: [Int: Int] = [:]
 
     package init(plan: Plan, program: String, bed: TestBed, directory: String) throws {
         (self.plan, self.bed) = (plan, bed)
@@ -113,8 +114,9 @@ package final class WebhookKillTest: KillTestScenario {
     private func writeEvents(count: Int) {
         for _ in 0..<max(0, count) {
             let user = random.number(below: plan.users)
-            numbers[user, default: 0] += 1
-            let event = WebhookTestEndpoint.tap(number: numbers[user] ?? 0, of: "user-\(user)")
+            let number = (lastNumbers[user] ?? 0) + 1
+            lastNumbers[user] = number
+            let event = WebhookTestEndpoint.tap(number: number, of: "user-\(user)")
             writer.write(key: event.key, value: event.encoded())
         }
     }
@@ -124,6 +126,6 @@ package final class WebhookKillTest: KillTestScenario {
     /// Whether the endpoint has accepted the last event of every user. The order check implies all events before it.
     package func isSettled() throws -> Bool {
         let accepted = endpoint.lastAcceptedByUser
-        return numbers.allSatisfy { accepted["user-\($0.key)"] == $0.value }
+        return lastNumbers.allSatisfy { accepted["user-\($0.key)"] == $0.value }
     }
 }

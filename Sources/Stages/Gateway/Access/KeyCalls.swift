@@ -3,7 +3,6 @@ internal import CatalogRecords
 internal import HTTPServer
 internal import Identifiers
 internal import JSON
-internal import Schedules
 
 /// The decisions of the calls about the API keys of the caller's app. A key's text is in the answer to its creation only.
 enum KeyCalls {
@@ -79,8 +78,7 @@ enum KeyCalls {
 
         init(in object: JSONObject, context: RequestContext) {
             name = object["name"].optional?.name()
-            let expiry = object["expiresAt"].optional?.futureDate(now: context.now)
-            if case .at(let milliseconds)? = expiry { expiresAt = milliseconds } else { expiresAt = nil }
+            expiresAt = object["expiresAt"].optional?.futureMilliseconds(now: context.now)
         }
 
         func apply(to key: inout APIKey) {

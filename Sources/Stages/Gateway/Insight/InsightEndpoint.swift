@@ -26,9 +26,9 @@ struct InsightEndpoint: Sendable {
         for (path, kind) in Self.calls {
             routes.onAdmission(.get, path: path) { [self] request in
                 authorization.admit(request, for: .read) { authorized in
-                    // A key of one app sees the whole installation only if it may change it.
-                    let isOfApp = kind == .fleet && !authorized.caller.key.role.includes(.admin)
-                    return ask(isOfApp ? .fleetOfApp : kind, for: authorized)
+                    // Only a key with the role `admin` sees the processes and the breakers of other apps.
+                    let isLimitedToApp = kind == .fleet && !authorized.caller.key.role.includes(.admin)
+                    return ask(isLimitedToApp ? .fleetOfApp : kind, for: authorized)
                 }
             }
         }

@@ -10,6 +10,7 @@ extension OpenAPI {
     private static let timeRange = [
         parameter("from", schema: timeSchema), parameter("to", schema: timeSchema),
     ]
+    /// The codes are those of `Event.Code`.
     private static let byCode = parameter(
         "code", schema: ##"{"enum":["n:lst","n:lut","n:lac","profile","tap"]}"##)
     private static let byType = parameter("type", schema: nameSchema)

@@ -29,8 +29,8 @@ final class PartitionSearch {
         idleTimer = LoopTimer(on: loop) { [unowned self] in disconnect() }
     }
 
-    /// Reads the partition from `searchStart` onwards. If nothing matched, then reads backwards from there, if
-    /// `searchStart` allows it.
+    /// Reads the partition from the time of `searchStart` onwards. If no record matched, then reads backwards from
+    /// there, if `searchStart` allows it. A start without a time only reads backwards, from the end.
     ///
     /// - Parameters:
     ///   - visit: Receives each record. Returns true if no further record is needed.
@@ -47,7 +47,8 @@ final class PartitionSearch {
             start = try offset(at: time, in: partition, until: deadline) ?? watermarks.high
             let isComplete = try read(
                 partition, from: start, to: watermarks.high, until: deadline, visit: visit)
-            if isFound() || !isComplete || !searchStart.mayBeEarlier { return isComplete }
+            let searchesBackwards = isComplete && !isFound() && searchStart.mayBeEarlier
+            if !searchesBackwards { return isComplete }
         }
         var stepRecords = Self.firstStepRecords
         while start > watermarks.low {

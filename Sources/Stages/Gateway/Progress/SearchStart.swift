@@ -1,17 +1,17 @@
-/// The place in a topic where the search for a send begins. Times are milliseconds since 1970.
+/// The place in a topic where the search for a send begins, and its direction. Times are milliseconds since 1970.
 package enum SearchStart: Sendable, Hashable {
-    /// At the end, and backwards from there. The time of acceptance is unknown.
-    case end
-    /// At the time of acceptance. If nothing is found, backwards from there, because the time may come from a wrong
-    /// clock.
+    /// From the end backwards. The time of acceptance is unknown.
+    case backwardsFromEnd
+    /// From the time of acceptance forwards. If nothing is found, then backwards from that time, because it may come
+    /// from a wrong clock.
     case accepted(at: Int64)
-    /// At a time before which the topic has no record of the send.
+    /// Only forwards, from a time before which the topic has no record of the send.
     case notBefore(Int64)
 
     /// The time at which the search begins, or nil for the end of the topic.
     var time: Int64? {
         switch self {
-        case .end: nil
+        case .backwardsFromEnd: nil
         case .accepted(let time), .notBefore(let time): time
         }
     }

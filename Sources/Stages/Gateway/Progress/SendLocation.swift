@@ -2,8 +2,8 @@ internal import HTTPClient
 internal import JSON
 internal import RecordFormat
 
-/// The answer of the insight stage to the query where a send is: its time of acceptance if the stage has a record of
-/// it, and the time up to which it has read all records. Times are milliseconds since 1970.
+/// The answer of the insight stage to the query where a send is: the send's time of acceptance, if the stage has a
+/// record of it, and the time up to which the stage has read all records. Times are milliseconds since 1970.
 struct SendLocation: Hashable {
     var acceptedAt: Int64?
     /// Nil if the stage does not know it for all lanes.
@@ -29,6 +29,6 @@ struct SendLocation: Hashable {
 
     var searchStart: SearchStart {
         if let acceptedAt { return .accepted(at: acceptedAt) }
-        return asOf.map { .notBefore($0) } ?? .end
+        return asOf.map { .notBefore($0) } ?? .backwardsFromEnd
     }
 }

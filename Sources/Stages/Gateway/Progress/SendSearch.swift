@@ -12,7 +12,7 @@ internal import Topics
 ///
 /// A planned send has records in `progress`. A send for later has a timer in `timers` until it fires. A send
 /// that is not planned yet is only in `sends` or `sends.timed`. The topics are searched in this order. There is
-/// no index: the id names the partitions, and nearly always the time of acceptance.
+/// no index: the id names the partitions, and a random id also the time of acceptance.
 final class SendSearch {
     private let layout: TopicLayout
     private let context: ServiceContext
@@ -55,9 +55,11 @@ final class SendSearch {
             return key.app == app ? .send(FoundSend(progress: progress)) : .notFound
         }
         if let timersPartition = id.timersPartition {
-            // Insight does not know timers by their sends, so the timer may be older than the start.
+            // `notBefore` comes from the insight stage, which does not know timers by their sends. So the timer may be
+            // older than that time.
+            let timerStart = start.mayBeEarlier ? start : .backwardsFromEnd
             let (timer, areTimersRead) = try findTimer(
-                of: id, in: timersPartition, from: start.mayBeEarlier ? start : .end, until: deadline)
+                of: id, in: timersPartition, from: timerStart, until: deadline)
             if let timer {
                 let progress = SendProgress(waiting: timer.send, dueAt: timer.dueAt)
                 return timer.app == app

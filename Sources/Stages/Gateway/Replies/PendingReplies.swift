@@ -20,7 +20,7 @@ struct PendingReplies<Request> {
 
     private static var nameByteCount: Int { 12 }
     private var requests: [String: Request] = [:]
-    /// The deadlines of stored requests. The one of an answered request stays until it comes first.
+    /// The deadlines of stored requests. The deadline of an answered request stays until it is the earliest.
     private var deadlines = MinHeap<Deadline>()
 
     static func makeName() -> String { Hex.text(of: Random.bytes(count: nameByteCount)) }

@@ -1,8 +1,8 @@
 internal import JSON
 internal import Topics
 
-/// The records that still name a user after the user's erasure, as the answer to the erasure lists them: for each
-/// place what lies there, and until when.
+/// The data that still names a user after the user's erasure, as the answer to the erasure lists it: each place with
+/// its content, and with the time until which the content stays.
 ///
 /// Kafka deletes closed segments as a whole. So a record stays for the retention of its topic, and on a quiet topic for
 /// the topic's `segment.ms` longer. The times here do not contain that delay, because it is a setting of the cluster.

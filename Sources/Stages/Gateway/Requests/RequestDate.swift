@@ -2,7 +2,7 @@ internal import JSON
 internal import Telemetry
 
 /// Dates in requests: ISO 8601 in UTC, seconds since 1970, or `{"offset": 3600}`, which counts seconds from now by
-/// the server's clock. An offset is right even if the caller's clock is wrong. A date before 1970 reads as 0.
+/// the server's clock. An offset is right even if the caller's clock is wrong.
 extension JSONValue {
     /// A year and a day.
     private static let offsetSecondsMax = 366 * 86_400

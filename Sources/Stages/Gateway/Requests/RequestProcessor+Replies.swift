@@ -9,14 +9,14 @@ extension RequestProcessor {
     /// A request whose records are under way to another stage.
     struct AwaitedReply {
         let pending: PendingRequest
-        let request: StageRequest
+        let stageRequest: StageRequest
     }
 
     /// Sends a request to another stage. It waits for the reply from the beginning, because the reply may arrive before
     /// Kafka's acknowledgement of the record.
     func ask(_ request: StageRequest, for pending: PendingRequest) {
         let name = PendingReplies<AwaitedReply>.makeName()
-        pendingReplies.add(AwaitedReply(pending: pending, request: request), named: name)
+        pendingReplies.add(AwaitedReply(pending: pending, stageRequest: request), named: name)
         let replyTo = ReplyAddress(partition: repliesPartition, request: name)
         let nextStep = NextStep.awaitReply(name: name, milliseconds: request.waitMilliseconds)
         send(request.records(replyTo: replyTo), of: pending, then: nextStep)
@@ -46,8 +46,8 @@ extension RequestProcessor {
 
     /// Answers a request with the reply, or with nil if its time for a reply is over.
     private func finish(_ awaited: AwaitedReply, with reply: GatewayReply.Outcome?) {
-        let response = awaited.request.makeResponse(reply)
-        let outcome = awaited.request.outcome(of: response, hasReply: reply != nil)
+        let response = awaited.stageRequest.makeResponse(reply)
+        let outcome = awaited.stageRequest.outcome(of: response, hasReply: reply != nil)
         finish(awaited.pending, as: outcome, response: response)
     }
 

@@ -177,9 +177,11 @@ final class RequestProcessor {
     /// Takes the next step of a request whose records are stored, or whose storing failed.
     private func settle(_ pending: PendingRequest, nextStep: NextStep, isStored: Bool) {
         switch nextStep {
+        // Its reply may have come already, which proves that the records are stored.
         case .awaitReply(let name, let milliseconds):
             settleStageRequest(
                 of: pending, replyName: name, waitMilliseconds: milliseconds, isStored: isStored)
+        // The other steps follow only if all records are stored.
         case _ where !isStored: finish(pending, as: .unstored, response: Unavailable.unstored)
         case .answer(let response): finish(pending, as: .accepted, response: response)
         case .storeCatalogChange(let record, let response):

@@ -147,18 +147,19 @@ final class SharedProducer<Request>: EventHandler {
     }
 
     private func settleDeliveries() {
-        var deliveries: [Delivery] = []
-        swap(&deliveries, &self.deliveries)
-        if deliveries.contains(where: \.isStored) { kafkaHealth.recordAnswer(at: .now()) }
+        // `onSettled` may use this object, so the collected deliveries are moved out of it.
+        var batch: [Delivery] = []
+        swap(&batch, &deliveries)
+        if batch.contains(where: \.isStored) { kafkaHealth.recordAnswer(at: .now()) }
         // One stamp is enough: the newest of the batch.
-        if let stamp = deliveries.compactMap(\.brokerTimestamp).max() { clock.observe(stamp: stamp) }
-        for delivery in deliveries {
+        if let stamp = batch.compactMap(\.brokerTimestamp).max() { clock.observe(stamp: stamp) }
+        for delivery in batch {
             if !delivery.isStored { logUnstored(delivery.outcome) }
             reportSettled(pending.settle(tag: delivery.tag, isStored: delivery.isStored))
         }
-        // Reuse the array's memory unless a callback queued new deliveries.
-        deliveries.removeAll(keepingCapacity: true)
-        if self.deliveries.isEmpty { swap(&deliveries, &self.deliveries) }
+        // The next batch reuses the memory of this one.
+        batch.removeAll(keepingCapacity: true)
+        if deliveries.isEmpty { swap(&batch, &deliveries) }
     }
 
     private func logUnstored(_ outcome: Delivery.DeliveryOutcome) {

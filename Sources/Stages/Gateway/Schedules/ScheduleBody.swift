@@ -69,9 +69,9 @@ struct ScheduleBody {
         var time: SendTime
         if let at = at.optional {
             if offset.optional != nil { at.report("must be omitted when offset is given") }
-            time = SendTime(dueTime: at.futureDate(now: now))
+            time = SendTime(dueTime: .at(at.futureMilliseconds(now: now)))
         } else {
-            // Reports that a time is missing.
+            // Without `offset` this reports that the time is missing.
             time = SendTime(dueTime: offset.dueOffset())
         }
         if let latenessMax = object["latenessMax"].optional {

@@ -37,7 +37,7 @@ extension JSONValue {
             let offset = object["offset"].dueOffset()
             object.reportUnknownFields()
             return SendTime(dueTime: offset)
-        case .string, .integer: return SendTime(dueTime: futureDate(now: now))
+        case .string, .integer: return SendTime(dueTime: .at(futureMilliseconds(now: now)))
         default:
             report(
                 "must be \"now\", {\"offset\": seconds from now}, or a date in ISO 8601 (UTC) or seconds since 1970",
@@ -56,11 +56,11 @@ extension JSONValue {
         return .offset(Int64((seconds * 1000).rounded()))
     }
 
-    /// Reads a date that has not passed.
-    func futureDate(now: WallTime) -> Schedule.DueTime {
+    /// Reads a date that has not passed, and returns it in milliseconds since 1970.
+    func futureMilliseconds(now: WallTime) -> Int64 {
         let seconds = date(now: now)
-        // `date` has already reported a problem.
-        if kind != .integer, seconds == 0 { return .at(0) }
+        // `date` has already reported a problem. Only an integer can be 0 without one.
+        if kind != .integer, seconds == 0 { return 0 }
         let allowedSeconds = now.seconds...now.seconds + Int64(SendTime.distanceSecondsMax)
         if kind == .integer, seconds > PayloadRules.secondsMax {
             report("must be in seconds since 1970; this value looks like milliseconds", as: .outOfRange)
@@ -68,7 +68,7 @@ extension JSONValue {
             report("must be from now to 366 days ahead", as: .outOfRange)
         }
         // Without the limit, the product could overflow for a date that was just reported.
-        return .at(min(seconds, PayloadRules.secondsMax) * 1000)
+        return min(seconds, PayloadRules.secondsMax) * 1000
     }
 
     /// Reads seconds and returns milliseconds.

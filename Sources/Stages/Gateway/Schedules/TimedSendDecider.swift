@@ -61,6 +61,7 @@ struct TimedSendDecider: Sendable {
     /// Refuses a command that does not fit into a record with its reply address.
     private func checkSize(of command: ScheduleCommand, contentField: String) throws(RefusedRequest) {
         if command.encoded().count <= ScheduleCommand.bytesMax - Self.replyAddressBytesMax { return }
+        // The message follows the field's name: "contentState and the audience may together take…".
         throw RefusedRequest([
             RequestProblem(
                 code: "too_large", at: contentField,

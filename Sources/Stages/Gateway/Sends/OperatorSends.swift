@@ -58,7 +58,7 @@ package struct OperatorSends {
             response = answer
         case .askStage(let request): response = try askStage(request)
         case .answer, .readCatalog, .changeCatalog:
-            preconditionFailure("a send is either stored or scheduled")
+            preconditionFailure("a send is stored, or waits for the planner or the scheduler")
         }
         let id = try JSONReader().read(response.body) { $0.object()["sendId"].string() }
         return AcceptedSend(id: id, answer: response.body)
@@ -68,11 +68,11 @@ package struct OperatorSends {
     ///
     /// - Parameter found: The send as `SendLookup` has found it.
     package func cancel(_ id: SendID, of app: String, found: FoundSend, now: WallTime) throws {
-        // A send that was found has a key.
-        guard let key = found.progress.key else { return }
+        // The records of a send that was found name its scope.
+        guard let scope = found.progress.key else { return }
         try store(
             SendDecider.cancelRecords(
-                of: id, key: key, recipient: found.progress.recipient, timer: found.timerOwner,
+                of: id, key: scope, recipient: found.progress.recipient, timer: found.timerOwner,
                 in: makeContext(of: app, now: now)))
     }
 

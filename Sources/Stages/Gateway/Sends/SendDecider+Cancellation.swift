@@ -10,7 +10,7 @@ extension SendDecider {
     /// send.
     ///
     /// - Parameters:
-    ///   - key: The record key of the send.
+    ///   - key: The scope of the send, which is its record key.
     ///   - recipient: The recipient, if the send is for one recipient of a shared group.
     ///   - timer: The owner of the timer if the send waits for its time. Then the scheduler gets a cancel, too.
     ///     If the timer fires before the scheduler reads that cancel, the planner's cancel still stops the send.

@@ -37,7 +37,7 @@ package struct SendID: Sendable, Hashable {
     let acceptedAt: Int64?
 
     /// The start of a search for the send, if nothing else is known about it.
-    package var searchStart: SearchStart { acceptedAt.map { .accepted(at: $0) } ?? .end }
+    package var searchStart: SearchStart { acceptedAt.map { .accepted(at: $0) } ?? .backwardsFromEnd }
 
     private static let randomByteCount = 12
     private static let digestByteCount = 16

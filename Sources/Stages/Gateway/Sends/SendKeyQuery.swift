@@ -7,7 +7,7 @@ internal import Telemetry
 /// The query of a client whose request got no answer: the idempotency key, and the parts of the request from which the
 /// send's id follows.
 struct SendKeyQuery {
-    private let key: String
+    private let idempotencyKey: String
     private let app: String
     /// The scopes that the send can have.
     private let scopes: [ScopeKey]
@@ -19,43 +19,17 @@ struct SendKeyQuery {
 
     private static let names: Set<String> = ["groupId", "activityId", "userId", "later", "at"]
 
-    init(key: String, parameters: [(name: String, value: String)], app: String) throws(RefusedRequest) {
+    init(
+        idempotencyKey: String, parameters: [(name: String, value: String)], app: String
+    ) throws(RefusedRequest) {
         var problems: [RequestProblem] = []
-        var values: [String: String] = [:]
-        for (name, value) in parameters {
-            if !Self.names.contains(name) {
-                problems.append(
-                    RequestProblem(
-                        code: "unknown_field", at: name, message: "is not a parameter of this call"))
-            } else if values.updateValue(value, forKey: name) != nil {
-                problems.append(RequestProblem(code: "invalid", at: name, message: "must occur once"))
-            }
-        }
-        for name in ["groupId", "activityId", "userId"] {
-            guard let problem = values[name].flatMap({ NameRules.problem($0) }) else { continue }
-            problems.append(RequestProblem(code: "invalid", at: name, message: problem))
-        }
-        let hasGroup = values["groupId"] != nil
-        let hasActivity = values["activityId"] != nil
-        if hasGroup == hasActivity {
-            problems.append(
-                RequestProblem(
-                    code: "required", at: "groupId", message: "or activityId must be given, and not both"))
-        }
-        if let later = values["later"], !["true", "false"].contains(later) {
-            problems.append(RequestProblem(code: "invalid", at: "later", message: "must be true or false"))
-        }
-        let time = values["at"].flatMap { Int64($0) }
-        let isTimeValid = time.map { SendsEndpoint.acceptanceTimes.contains($0) } ?? false
-        if values["at"] != nil, !isTimeValid {
-            problems.append(
-                RequestProblem(code: "invalid", at: "at", message: "must be milliseconds since 1970"))
-        }
+        let values = Self.values(of: parameters, problems: &problems)
+        problems += Self.problems(of: values)
         guard problems.isEmpty else { throw RefusedRequest(problems) }
-        self.key = key
+        self.idempotencyKey = idempotencyKey
         self.app = app
         isLater = values["later"] == "true"
-        acceptedAt = time
+        acceptedAt = values["at"].flatMap { Int64($0) }
         let user = values["userId"].map { Recipient.user($0) }
         if let group = values["groupId"] {
             let scope = ScopeKey(app: app, group: group)
@@ -69,10 +43,54 @@ struct SendKeyQuery {
         }
     }
 
+    /// Returns the values of the parameters by their names. Adds a problem for each unknown or repeated name.
+    private static func values(
+        of parameters: [(name: String, value: String)], problems: inout [RequestProblem]
+    ) -> [String: String] {
+        var values: [String: String] = [:]
+        for (name, value) in parameters {
+            if !names.contains(name) {
+                problems.append(
+                    RequestProblem(
+                        code: "unknown_field", at: name, message: "is not a parameter of this call"))
+            } else if values.updateValue(value, forKey: name) != nil {
+                problems.append(RequestProblem(code: "invalid", at: name, message: "must occur once"))
+            }
+        }
+        return values
+    }
+
+    /// Returns the problems of the values.
+    private static func problems(of values: [String: String]) -> [RequestProblem] {
+        var problems: [RequestProblem] = []
+        for name in ["groupId", "activityId", "userId"] {
+            guard let problem = values[name].flatMap({ NameRules.problem($0) }) else { continue }
+            problems.append(RequestProblem(code: "invalid", at: name, message: problem))
+        }
+        let hasGroup = values["groupId"] != nil
+        let hasActivity = values["activityId"] != nil
+        if hasGroup == hasActivity {
+            // The message follows the field's name: "groupId or activityId must be given, and not both".
+            problems.append(
+                RequestProblem(
+                    code: "required", at: "groupId", message: "or activityId must be given, and not both"))
+        }
+        if let later = values["later"], !["true", "false"].contains(later) {
+            problems.append(RequestProblem(code: "invalid", at: "later", message: "must be true or false"))
+        }
+        let time = values["at"].flatMap { Int64($0) }
+        let isTimeValid = time.map { SendsEndpoint.acceptanceTimes.contains($0) } ?? false
+        if values["at"] != nil, !isTimeValid {
+            problems.append(
+                RequestProblem(code: "invalid", at: "at", message: "must be milliseconds since 1970"))
+        }
+        return problems
+    }
+
     /// Returns the ids that the request's send can have.
     func possibleIDs(route: String, lanes: Int) -> [SendID] {
         // An id that is derived from a key depends neither on the fingerprint nor on the time.
-        let idempotency = Idempotency(key: key, fingerprint: "")
+        let idempotency = Idempotency(key: idempotencyKey, fingerprint: "")
         let timers = Murmur2.partition(forKey: timerOwner.key(app: app).span, partitionCount: lanes)
         return scopes.map { scope in
             SendID(

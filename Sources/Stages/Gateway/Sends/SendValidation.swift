@@ -12,7 +12,7 @@ struct SendValidation {
     let validator: SendValidator
     let draft: SendDraft
     private(set) var problems: [RequestProblem]
-    /// The fields with a problem that was found while the draft was read.
+    /// The fields that the JSON reader could not read.
     private let unreadableFields: [String]
 
     var fields: SendFields { validator.fields }
@@ -23,6 +23,7 @@ struct SendValidation {
     init(validator: SendValidator, draft: SendDraft, readingProblems: [RequestProblem]) {
         self.validator = validator
         self.draft = draft
+        // `draft.problems` are about values that could be read.
         problems = readingProblems + draft.problems
         unreadableFields = readingProblems.map(\.field)
     }
@@ -63,7 +64,7 @@ struct SendValidation {
     /// Returns the user who owns the group if the group is private. Returns nil for a shared group. Adds a problem if a
     /// private group does not name exactly one user.
     mutating func owner(for type: ActivityType?) -> Recipient? {
-        let isPrivate = decidePrivacy(for: type)
+        let isPrivate = isGroupPrivate(for: type)
         guard isPrivate else { return nil }
         if draft.isPrivate == false, let field = fields.isPrivate {
             add(
@@ -86,9 +87,10 @@ struct SendValidation {
         return .user(users[0])
     }
 
-    /// Decides whether the group is private to one user: by the call or by its type. An update or end for users may
-    /// name neither. Then the app's types decide. Adds a problem if they do not agree.
-    private mutating func decidePrivacy(for type: ActivityType?) -> Bool {
+    /// Returns whether the group is private to one user. The call says so, or its activity type. An update or an END
+    /// for users may have neither. Then all types of the app decide, and a problem is added if only some of them are
+    /// private.
+    private mutating func isGroupPrivate(for type: ActivityType?) -> Bool {
         if draft.isPrivate == true || type?.isPrivate == true { return true }
         let namesNoType = type == nil && draft.attributesType == nil
         guard namesNoType, draft.isPrivate == nil, event != .start, case .users = draft.audience else {
@@ -128,8 +130,8 @@ struct SendValidation {
 }
 
 extension String {
-    /// Whether this path of a field is `path` or lies below it, as `audience.users[0]` lies below `audience`. The empty
-    /// path names the whole body. No other path counts as lying below it.
+    /// Whether this path of a field is `path` or lies below it, as `audience.users[0]` lies below `audience`. No other
+    /// path lies below the empty path, which names the whole body.
     fileprivate func isPath(within path: String) -> Bool {
         if self == path { return true }
         return !path.isEmpty && (hasPrefix("\(path).") || hasPrefix("\(path)["))

@@ -33,13 +33,12 @@ struct SendValidator {
 
     /// Returns the send, or throws every problem of the draft.
     ///
-    /// - Parameter readingProblems: The problems that were found while the draft was read. If one of them concerns a
-    ///   field, no other problem of that field is reported.
+    /// - Parameter readingProblems: The problems of the JSON reader. If one of them concerns a field, no other problem
+    ///   of that field is reported.
     func validate(
         _ draft: SendDraft, afterReading readingProblems: [RequestProblem]
     ) throws(RefusedRequest) -> ValidatedSend {
-        // `draft.problems` were also found while it was read, with codes that the JSON reader does not have. If the draft
-        // names something unknown, its content is not known either and cannot be checked.
+        // If the draft names an unknown definition, its content is not known either and cannot be checked.
         if draft.problems.contains(where: \.isUnknown) {
             throw RefusedRequest(readingProblems + draft.problems)
         }

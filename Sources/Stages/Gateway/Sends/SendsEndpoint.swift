@@ -78,37 +78,36 @@ struct SendsEndpoint: Sendable {
             reply.send(error.response)
             return true
         }
-        let (app, key) = (authorized.caller.app.id, authorized.caller.key.id)
-        // A cancellation does not wait behind the queries of the same key.
-        let caller = "\(app)/\(key) \(request.method.rawValue)"
+        // A cancellation does not wait behind the queries with the same API key.
+        let queue = request.method.rawValue
         let find: @Sendable (SearchStart) -> Bool = { start in
-            lookup.find(id, of: app, from: start, for: caller) { result in
-                switch result {
-                case .send(let found): then(id, found)
-                case .notFound: reply.send(SendResponse.unknownSend)
-                case .timedOut: reply.send(SendResponse.notFoundInTime)
-                case .unavailable: reply.send(Unavailable.unreachable)
-                }
+            lookUp(id, from: start, for: authorized, queue: queue) { found in
+                then(id, found)
+            } orElse: {
+                reply.send(SendResponse.unknownSend)
             }
         }
         if let time = acceptedAt ?? id.acceptedAt { return find(.accepted(at: time)) }
-        // Only the insight stage has an index of sends. It knows where to search, or that there is nothing to find in
-        // the records that it has read.
-        let admission = relay.ask(InsightQuery(.locate, app: app, key: key, id: id.text)) { answer in
-            let start = answer.flatMap(SendLocation.init)?.searchStart ?? .end
+        // Only the insight stage has an index of sends. It answers when the send was accepted, or up to which time it
+        // has read all records without finding it. The search begins there. Without an answer it goes backwards from
+        // the end.
+        let query = InsightQuery(
+            .locate, app: authorized.caller.app.id, key: authorized.caller.key.id, id: id.text)
+        let admission = relay.ask(query) { answer in
+            let start = answer.flatMap(SendLocation.init)?.searchStart ?? .backwardsFromEnd
             if !find(start) { reply.send(Unavailable.overloaded) }
         }
         if admission == .asked { return true }
-        // Insight cannot say where to search.
-        return find(.end)
+        // Too many queries wait for the insight stage.
+        return find(.backwardsFromEnd)
     }
 
-    /// Finds the send that a request with an idempotency key has stored.
+    /// Answers with the progress of the send that a request with an idempotency key has stored.
     private func findByKey(_ authorized: AuthorizedRequest) -> Bool {
         let (request, app) = (authorized.request, authorized.caller.app.id)
         do throws(RefusedRequest) {
             let query = try SendKeyQuery(
-                key: request.parameters["key"] ?? "", parameters: request.query, app: app)
+                idempotencyKey: request.parameters["key"] ?? "", parameters: request.query, app: app)
             let ids = query.possibleIDs(route: Self.path, lanes: lanes)
             return findFirst(of: ids[...], since: query.acceptedAt, for: authorized)
         } catch {
@@ -117,7 +116,8 @@ struct SendsEndpoint: Sendable {
         }
     }
 
-    /// Looks for the ids one after the other, and answers with the progress of the first send that exists.
+    /// Looks for the ids one after the other, and answers with the progress of the first send that exists. There are
+    /// two ids if the request names a group and a user, because the group may be shared or private.
     private func findFirst(
         of ids: ArraySlice<SendID>, since time: Int64?, for authorized: AuthorizedRequest
     ) -> Bool {
@@ -125,17 +125,28 @@ struct SendsEndpoint: Sendable {
             authorized.reply.send(SendResponse.unknownSend)
             return true
         }
-        let app = authorized.caller.app.id
-        // These searches do not wait behind the searches by id of the same key.
-        let caller = "\(app)/\(authorized.caller.key.id) by key"
-        let start = time.map { SearchStart.accepted(at: $0) } ?? .end
-        return lookup.find(id, of: app, from: start, for: caller) { result in
+        let start = time.map { SearchStart.accepted(at: $0) } ?? .backwardsFromEnd
+        return lookUp(id, from: start, for: authorized, queue: "by key") { found in
+            sendProgress(of: id, found: found, to: authorized)
+        } orElse: {
+            let isTaken = findFirst(of: ids.dropFirst(), since: time, for: authorized)
+            if !isTaken { authorized.reply.send(Unavailable.overloaded) }
+        }
+    }
+
+    /// Looks for a send. Passes it to `then`, or calls `orElse` if the app has no such send. If the search fails, this
+    /// answers the request. Returns false if too many lookups wait.
+    ///
+    /// - Parameter queue: The searches with one API key and one queue come one after the other.
+    private func lookUp(
+        _ id: SendID, from start: SearchStart, for authorized: AuthorizedRequest, queue: String,
+        then: @escaping @Sendable (FoundSend) -> Void, orElse: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let (app, key) = (authorized.caller.app.id, authorized.caller.key.id)
+        return lookup.find(id, of: app, from: start, for: "\(app)/\(key) \(queue)") { result in
             switch result {
-            case .send(let found): sendProgress(of: id, found: found, to: authorized)
-            case .notFound:
-                if !findFirst(of: ids.dropFirst(), since: time, for: authorized) {
-                    authorized.reply.send(Unavailable.overloaded)
-                }
+            case .send(let found): then(found)
+            case .notFound: orElse()
             case .timedOut: authorized.reply.send(SendResponse.notFoundInTime)
             case .unavailable: authorized.reply.send(Unavailable.unreachable)
             }
@@ -182,13 +193,13 @@ struct SendsEndpoint: Sendable {
     }
 
     private func cancel(_ id: SendID, found: FoundSend, for authorized: AuthorizedRequest) {
-        // A send that was found has a key.
-        guard let key = found.progress.key else { return authorized.reply.send(SendResponse.unknownSend) }
+        // The records of a send that was found name its scope.
+        guard let scope = found.progress.key else { return authorized.reply.send(SendResponse.unknownSend) }
         let isTaken = worker.accept(authorized, as: .cancel) { context throws(RefusedRequest) in
             try context.refuseBody()
             return .store(
                 SendDecider.cancelRecords(
-                    of: id, key: key, recipient: found.progress.recipient, timer: found.timerOwner,
+                    of: id, key: scope, recipient: found.progress.recipient, timer: found.timerOwner,
                     in: context
                 ),
                 SendResponse.cancelling(id))

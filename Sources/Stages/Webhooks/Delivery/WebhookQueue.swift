@@ -31,6 +31,7 @@ struct WebhookQueue: Sendable {
         var attempts: Int
         /// The number of the line's turn. Lines are served in the order in which they became ready.
         var turn: Int
+        /// The events, each with the attempts that failed under an earlier owner.
         var events: [(event: WebhookEvent, attempts: Int)]
     }
 

@@ -32,7 +32,8 @@ extension EndpointLoop {
             do { try consumer.release() } catch {
                 parts.log.warning("lost partitions were not released", .field("error", error))
             }
-        // All cursors are committed again. The outcome shows whether this process still owns the partitions.
+        // If the process was suspended for long, the partitions may be reassigned. All cursors are committed again, and
+        // the outcome shows whether this process still owns the partitions.
         case .suspended: committedCursors = [:]
         case .committed(_, let outcome): if outcome != .committed { committedCursors = [:] }
         case .queryCompleted(let id, let result): take(result, of: id)
@@ -86,10 +87,11 @@ extension EndpointLoop {
     }
 
     private func locate(_ offer: [TopicPartition]) {
-        let (layout, names) = (parts.environment.layout, WebhookSource.allCases.map(\.topic))
+        let layout = parts.environment.layout
         phase = .locating(
-            PartitionLocator(of: offer, for: parts.endpoint) { topic in
-                names.first { layout.name(of: $0) == topic }?.rawValue ?? topic
+            PartitionLocator(of: offer, for: parts.endpoint) { name in
+                let topic = WebhookSource.allCases.map(\.topic).first { layout.name(of: $0) == name }
+                return topic?.rawValue ?? name
             })
         nextAttempt = .now()
         takeOver()
@@ -110,8 +112,8 @@ extension EndpointLoop {
         guard case .locating(var locator) = phase, let awaited = openQueries[id] else { return }
         locator.add(result)
         phase = .locating(locator)
-        let left = awaited - result.partitionCount
-        openQueries[id] = left > 0 ? left : nil
+        let stillAwaited = awaited - result.partitionCount
+        openQueries[id] = stillAwaited > 0 ? stillAwaited : nil
         if case .failed(_, let error) = result {
             parts.log.warning("positions cannot be looked up now", .field("error", error))
             nextAttempt = Instant.now().advanced(byMilliseconds: Self.retryMilliseconds)

@@ -13,7 +13,8 @@ internal import Topics
 extension EndpointLoop {
     /// Sends the events that are due.
     func sendDue(at now: Instant) {
-        // After a stop of the process the partitions may belong to another member. A commit shows whether they do.
+        // If the process was suspended for long, the partitions may belong to another member. The next commit shows
+        // whether they do.
         guard !isGone, consumer.isAssignmentCertain(at: now) else { return }
         let due = queue.takeDue(at: now)
         guard !due.isEmpty else { return }
@@ -55,7 +56,7 @@ extension EndpointLoop {
         let attempt = queue.attempts(of: event) + 1
         let effect = queue.finish(
             event, with: outcome, at: .now(), chance: Double.random(in: 0...1, using: &random))
-        remember(event, outcome: outcome, effect: effect, attempt: attempt, startedAt: startedAt)
+        publishCall(event, outcome: outcome, effect: effect, attempt: attempt, startedAt: startedAt)
         switch effect {
         case .delivered:
             partitions[partition]?.finish(event)
@@ -65,12 +66,14 @@ extension EndpointLoop {
             partitions[partition]?.finish(event)
             parts.metrics.countGivenUp()
             warn(
-                of: outcome, "an event was given up after its last attempt; send it again with a replay",
-                event)
+                "an event was given up after its last attempt; send it again with a replay", about: event,
+                after: outcome)
         case .retry(let attempts):
             partitions[partition]?.recordAttempts(attempts, of: event)
             // One line for each event, and not for each attempt.
-            if attempts == 1 { warn(of: outcome, "an event was not delivered and is sent again", event) }
+            if attempts == 1 {
+                warn("an event was not delivered and is sent again", about: event, after: outcome)
+            }
             parts.onStep(.callFailed)
         case .disable:
             isGone = true
@@ -78,8 +81,8 @@ extension EndpointLoop {
         }
     }
 
-    /// Notes the call for people.
-    private func remember(
+    /// Adds the call to the newest calls, which the process publishes in `members`.
+    private func publishCall(
         _ event: WebhookEvent, outcome: CallOutcome, effect: WebhookQueue.Effect, attempt: Int,
         startedAt: Instant
     ) {
@@ -98,7 +101,9 @@ extension EndpointLoop {
                 nextAttemptAt: nextAttemptAt))
     }
 
-    private func warn(of outcome: CallOutcome, _ message: StaticString, _ event: WebhookEvent) {
+    private func warn(
+        _ message: StaticString, about event: WebhookEvent, after outcome: CallOutcome
+    ) {
         guard case .failed(let reason, _) = outcome else { return }
         parts.log.warning(
             message, .field("app", parts.endpoint.app), .field("endpoint", parts.endpoint.name),

@@ -111,13 +111,14 @@ final class EndpointLoop: EventHandler {
 
     func scheduleNext() {
         if case .stopped = phase { return }
-        let tick = Instant.now().advanced(byMilliseconds: Self.commitMilliseconds)
-        var next = tick
+        // The loop runs at least as often as it commits.
+        let latest = Instant.now().advanced(byMilliseconds: Self.commitMilliseconds)
+        var next = latest
         if case .reading = phase, !isGone, queue.callCount < queue.callsMax, let attempt = queue.nextAttempt {
             // A due attempt that cannot leave, because the assignment is uncertain, must not keep the thread busy.
             let earliest = Instant.now().advanced(byMilliseconds: Self.busyMilliseconds)
             let nextSend = max(attempt, earliest)
-            next = min(tick, nextSend)
+            next = min(latest, nextSend)
         }
         timer?.schedule(at: max(next, loop.now))
     }

@@ -24,8 +24,8 @@ struct PartitionLocator {
 
     /// The queries whose results are missing. Empty if all cursors are known.
     ///
-    /// The bounds are asked before the first records. A partition without a record since the time starts at its earlier
-    /// end, so that no record between the two answers is lost.
+    /// The bounds are asked before the first records. A partition without a record since the time starts at the end in
+    /// these bounds, so that no record between the two answers is lost.
     var missingQueries: [OffsetQuery] {
         var queries: [OffsetQuery] = []
         let uncommitted = partitions.filter { committed[$0] == nil }
@@ -73,23 +73,31 @@ struct PartitionLocator {
     /// Returns the cursor of a partition. All queries must have results.
     func cursor(of partition: TopicPartition) -> PartitionCursor {
         guard let bounds = bounds[partition] else { preconditionFailure("the bounds are known") }
-        var cursor = committedCursor(of: partition)
+        let committed = committedCursor(of: partition)
+        // Records below the lower bound were deleted. Records from `next` on are read in any case.
+        let next = max(bounds.low, firstNew(of: partition, committed: committed, bounds: bounds))
+        let open = (committed?.openOffsets ?? [:]).filter { $0.key >= bounds.low && $0.key < next }
+        return PartitionCursor(firstNew: next, restored: open)
+    }
+
+    /// Returns the offset of the first record that counts as new. A replay sets it back, and never skips records that
+    /// were not read.
+    private func firstNew(
+        of partition: TopicPartition, committed: CommittedCursor?, bounds: Watermarks
+    ) -> Int64 {
         if let time = neededTime(of: partition) {
             // Without a record since the time, the partition starts at the end that was asked for before.
             let first = (firstRecords[time]?[partition] ?? nil) ?? bounds.high
-            // A replay goes back, and never skips records that were not read.
-            cursor = CommittedCursor(
-                next: min(first, cursor?.next ?? first), replay: 0, openOffsets: cursor?.openOffsets ?? [:])
-        } else if case .offset(let topic, let number, let offset) = pendingReplay(of: partition)?.start,
+            return min(first, committed?.next ?? first)
+        }
+        // `neededTime` is nil, so there is a committed cursor.
+        let next = committed?.next ?? bounds.high
+        if case .offset(let topic, let number, let offset) = pendingReplay(of: partition)?.start,
             topic == topicName(partition.topic), number == partition.partition
         {
-            let next = min(offset, cursor?.next ?? offset)
-            cursor?.next = next
+            return min(offset, next)
         }
-        let next = max(bounds.low, cursor?.next ?? bounds.high)
-        // Records below the lower bound were deleted. Records from `next` on are read in any case.
-        let open = (cursor?.openOffsets ?? [:]).filter { $0.key >= bounds.low && $0.key < next }
-        return PartitionCursor(firstNew: next, restored: open)
+        return next
     }
 
     /// Returns the offset at which reading a partition starts.

@@ -46,6 +46,7 @@ struct SendCollector: Sendable {
             case .planned:
                 return isWanted ? begin(progress, of: record, at: anchor, in: &cursor) : []
             case .cancelRefused: return add(progress, stampedAt: record.stamp)
+            // The lanes of a planned send still report, so its event comes when they have.
             case .stopping where pending[progress.send] != nil: return add(progress, stampedAt: record.stamp)
             case .stopping, .superseded, .conflict, .newerState, .ended, .outdated, .expired, .refused,
                 .unknownApp, .cancelled:

@@ -93,6 +93,7 @@ final class EndpointDirector: ThreadLoop {
         problems = problems.filter { wanted[$0.key] != nil && running[$0.key] == nil }
         for (name, endpoint) in wanted where running[name] == nil { startLoop(of: endpoint, named: name) }
         publish(known: known, enabledCount: enabled.count)
+        state.setReadinessProblems([])
     }
 
     // MARK: Loops
@@ -188,6 +189,5 @@ final class EndpointDirector: ThreadLoop {
         metrics.servedEndpoints.set(Double(servedCount))
         metrics.disabledEndpoints.set(Double(known.count { $0.disabling != nil }))
         metrics.waitingEndpoints.set(Double(max(0, enabledCount - servedCount)))
-        state.setReadinessProblems([])
     }
 }

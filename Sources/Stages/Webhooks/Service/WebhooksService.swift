@@ -10,8 +10,8 @@ package final class WebhooksService: Stage {
     package static let name = "webhooks"
     package static let summary = "calls the webhook endpoints of apps with events, in order and at least once"
     package static let topics: [TopicName] = WebhookSource.allCases.map(\.topic) + [.catalog, .audit]
-    /// A client for each of the endpoints that `webhooks.endpoints` allows by default, one for changes of the catalog,
-    /// and as many descriptors again for connections.
+    /// A client for changes of the catalog, and one for each of the endpoints that `webhooks.endpoints` allows by
+    /// default. The connections to an endpoint take half as many descriptors as its client.
     package static let fileDescriptors = StageFileDescriptors(
         clients: 1 + WebhooksSettings().endpointsMax * 3 / 2)
 

@@ -16,11 +16,13 @@ extension WebhooksSettings {
     /// owns all partitions.
     package func anonymousBytesMax(endpoints: Int, lanes: Int) -> Int {
         let batch = Self.batchBytesMax + Self.batchRecordsMax * (1 << 10)
+        // Each lane is a partition of `progress`, whose collector holds sends with the tallies of all lanes.
+        let waitingSends = SendCollector.sendsMax * lanes
         let perEndpoint =
             Self.clientBytes + 2 * (Self.prefetchKibibytes << 10) + 2 * batch
             + (eventsMax + Self.batchRecordsMax) * WebhookEvent.bodyBytesMax
             + callsMax * (Self.connectionBytes + WebhookEvent.bodyBytesMax)
-            + SendCollector.sendsMax * lanes * (Self.sendBytes + Self.tallyBytes * lanes)
+            + waitingSends * (Self.sendBytes + Self.tallyBytes * lanes)
         return Self.fixedBytes + min(endpoints, endpointsMax) * perEndpoint
     }
 }

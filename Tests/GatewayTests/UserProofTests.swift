@@ -62,7 +62,7 @@ private func problemPaths(
 
 /// Proofs that a report or a schedule may name its user: an HMAC of the user with a secret of the app. The apps of the
 /// tests have the secrets `s1` or `s2`, and the users are ann and bob.
-struct UserProofSettingsTests {
+struct UserProofTests {
     @Test func `a report may name a user if the user's proof is right`() throws {
         let keys = try makeKeys()
         let validator = ReportValidator(sealingKeys: keys)

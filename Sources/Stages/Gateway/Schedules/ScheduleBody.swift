@@ -1,6 +1,7 @@
 internal import Identifiers
 internal import JSON
 internal import Payloads
+internal import Schedules
 internal import Sends
 internal import Telemetry
 

@@ -15,7 +15,7 @@ package struct ConsumerOptions: Sendable {
         /// Report an error to a person: for jobs, sends and reports. Records are never skipped silently.
         case error
         /// Start again at the beginning: for compacted topics, which still hold the newest record of each
-        /// key. Only for consumers without a group.
+        /// key, and for searches, which need only records that exist. Only for consumers without a group.
         case earliest
     }
 

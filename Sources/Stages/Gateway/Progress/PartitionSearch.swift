@@ -99,7 +99,6 @@ final class PartitionSearch {
                 switch event {
                 case .reachedEnd: return true
                 case .failed(.unusable(let error)): throw error
-                case .failed(.outOfRange): return true
                 default: break
                 }
             }
@@ -118,6 +117,8 @@ final class PartitionSearch {
         var options = ConsumerOptions(membership: .manual)
         // The end of the partition shows only when a fetch returns empty, so fetches must return quickly.
         options.fetchWaitMilliseconds = 10
+        // If retention deletes the first records of a step meanwhile, the others are read.
+        options.outOfRange = .earliest
         let newConsumer = try Consumer(
             settings: cluster.settings, options: options, name: "gateway-lookups", log: context.log,
             metrics: context.metrics)

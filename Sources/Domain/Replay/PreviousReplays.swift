@@ -9,12 +9,24 @@ struct PreviousReplays {
         let partition: Int32
     }
 
+    /// The result of the search of one partition.
+    private struct Search {
+        /// The time from which on the partition was searched.
+        let since: Int64
+        /// The sends of the records with each name. Empty for records that are not sheets.
+        var sends: [String: Set<String>] = [:]
+
+        func contains(_ name: String, ofSend send: String?) -> Bool {
+            guard let sends = sends[name] else { return false }
+            return send.map { sends.contains($0) } ?? true
+        }
+    }
+
     /// The tolerated difference between the clocks of the brokers that stamped the mark and the records.
     private static let clockDifferenceMilliseconds: Int64 = 60_000
 
     private let deadLetters: DeadLetterTopic
-    /// The names in each partition that was searched, and the time from which on it was searched.
-    private var searches: [Partition: (since: Int64, names: Set<String>)] = [:]
+    private var searches: [Partition: Search] = [:]
 
     init(deadLetters: DeadLetterTopic) { self.deadLetters = deadLetters }
 
@@ -22,21 +34,23 @@ struct PreviousReplays {
     ///
     /// - Parameters:
     ///   - name: The name in the header `DeadLetterRecord.redrivenHeader`.
+    ///   - send: The send of the jobs in the record, or nil for any. The new send of a resend names its call.
     ///   - time: The cluster's time to search from, in milliseconds since 1970.
     mutating func contains(
-        _ name: String, in topic: TopicName, partition: Int32, since time: Int64
+        _ name: String, ofSend send: String? = nil, in topic: TopicName, partition: Int32, since time: Int64
     ) throws -> Bool {
         let key = Partition(topic: topic, partition: partition)
-        if let search = searches[key], search.since <= time { return search.names.contains(name) }
-        var names: Set<String> = []
+        if let search = searches[key], search.since <= time { return search.contains(name, ofSend: send) }
+        var search = Search(since: time)
         let start = TopicScanner.Start.time(time - Self.clockDifferenceMilliseconds)
         try deadLetters.scan(topic, in: partition, from: start) { record in
             guard let header = record.headers.last(named: DeadLetterRecord.redrivenHeader),
                 let text = [UInt8](copying: header.value)
             else { return }
-            names.insert(String(decoding: text, as: UTF8.self))
+            let sends = ResentSheet.send(of: record).map { [$0] } ?? []
+            search.sends[String(decoding: text, as: UTF8.self), default: []].formUnion(sends)
         }
-        searches[key] = (time, names)
-        return names.contains(name)
+        searches[key] = search
+        return search.contains(name, ofSend: send)
     }
 }

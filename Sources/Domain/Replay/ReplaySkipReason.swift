@@ -10,7 +10,7 @@ package enum ReplaySkipReason: String, Sendable, CaseIterable {
     case cancelled
     /// Another job has started the phone since then.
     case startedSince = "started_since"
-    /// `flotilla replay resend` has sent its jobs.
+    /// `flotilla replay resend` has sent its jobs, or has begun to.
     case resent
     /// This version cannot read it either.
     case unreadable
@@ -29,7 +29,7 @@ package enum ReplaySkipReason: String, Sendable, CaseIterable {
         case .ended: "their group has ended"
         case .cancelled: "their send was cancelled"
         case .startedSince: "another job has started the phone since then"
-        case .resent: "`flotilla replay resend` has already sent their jobs"
+        case .resent: "`flotilla replay resend` has sent their jobs; if it was killed, repeat it"
         case .unreadable: "this version cannot read them"
         case .notKept: "their content was too large to be kept"
         case .unknownTopic: "their topic does not accept redriven records"

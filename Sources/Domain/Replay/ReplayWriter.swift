@@ -8,6 +8,10 @@ internal import Topics
 /// A writer of the records, the marks and the audit entries of one call. It waits for all acknowledgements.
 final class ReplayWriter {
     private static let flushMilliseconds = 60_000
+    /// The time that a call has from a begun mark to its records. Together with the time limit of a delivery
+    /// (`ProducerOptions.deliveryMillisecondsMax`) it is shorter than `Redrive.busyMilliseconds`, so that no other call
+    /// has taken over.
+    private static let claimMillisecondsMax = 20_000
     /// The wait for acknowledgements when the producer's queue is full.
     private static let fullQueueWaitMilliseconds: Int32 = 10
     /// Above the largest record that a topic accepts.
@@ -20,6 +24,8 @@ final class ReplayWriter {
     private var transactionalProducer: TransactionalProducer?
     private let author: String
     private let run: String
+    /// The time limit for records after the newest begun mark, or nil before the first mark.
+    private var claimDeadline: Instant?
 
     init(deadLetters: DeadLetterTopic, author: String, run: String) throws {
         self.deadLetters = deadLetters
@@ -48,11 +54,14 @@ final class ReplayWriter {
             operation, phase: phase, run: run ?? self.run, author: author, at: WallTime.now().milliseconds,
             letterOffsets: letters,
             jobs: jobs)
+        if phase == .begun {
+            claimDeadline = Instant.now().advanced(byMilliseconds: Self.claimMillisecondsMax)
+        }
         let header = DeadLetterRecord.Header(
             name: Array(DeadLetterMark.header.description.utf8), value: Array("1".utf8))
         let record = OutgoingRecord(
             topic: .deadLetters, partition: partition, key: nil, value: mark.encoded(), headers: [header])
-        return try store([record])[0]
+        return try storeNow([record])[0]
     }
 
     func writeAudit(_ action: String, app: String, subject: String) throws {
@@ -75,6 +84,21 @@ final class ReplayWriter {
     /// - Returns: The offset of each record.
     @discardableResult
     func store(_ records: [OutgoingRecord]) throws -> [Int64] {
+        try checkClaim()
+        return try storeNow(records)
+    }
+
+    /// Throws if the call was stopped after its begun mark for so long that another call may have taken over.
+    private func checkClaim() throws {
+        guard let claimDeadline, Instant.now() > claimDeadline else { return }
+        throw ReplayFailure(
+            exitStatus: .unavailable,
+            description:
+                "more than \(Self.claimMillisecondsMax / 1000) s passed between a mark and its records, so they were not sent; call again in a minute"
+        )
+    }
+
+    private func storeNow(_ records: [OutgoingRecord]) throws -> [Int64] {
         var deliveries: [Delivery] = []
         for (index, record) in records.enumerated() {
             let topic = try topic(named: record.topic)
@@ -111,6 +135,7 @@ final class ReplayWriter {
     /// behind the records of a killed transaction would stay hidden until the transaction times out.
     func storeInTransaction(_ records: [OutgoingRecord]) throws {
         if records.isEmpty { return }
+        try checkClaim()
         let producer = try transactionalProducer ?? startTransactionalProducer()
         transactionalProducer = producer
         try producer.begin()

@@ -11,22 +11,23 @@ package struct DeadLetterJournal {
         case open
         case redriven
         case discarded
-        /// A redrive has begun, and no mark shows that it was completed.
+        /// A redrive or a resend has begun, and no mark shows that it was completed.
         case doubtful = "in_doubt"
     }
 
-    /// A redrive or resend that has begun and has no end mark.
+    /// A redrive that has begun with a dead letter and has no end mark. If two calls mark it, the first mark counts.
     struct BegunAction: Sendable, Hashable {
         let run: String
         /// The cluster's time of the mark, in milliseconds since 1970.
         let at: Int64
-        /// The offset of the mark. If two calls mark the same dead letter, the first mark counts.
-        let offset: Int64
     }
 
-    /// A begun resend of some jobs of a sheet.
-    private struct BegunResend {
-        let action: BegunAction
+    /// A resend that has begun with a sheet and has no end mark.
+    struct BegunResend: Sendable, Hashable {
+        let run: String
+        /// The cluster's time of the mark, in milliseconds since 1970.
+        let at: Int64
+        /// The lines that the call sends. The call never sends another line of the sheet under this mark.
         let lines: LineSet
     }
 
@@ -36,10 +37,11 @@ package struct DeadLetterJournal {
     private var begunActions: [Int64: BegunAction] = [:]
 
     // Jobs, by the sheet in which they were first written and by their lines in it.
+    /// The jobs of resends that are done.
     private var resentLines: [JobPosition: Set<Int>] = [:]
+    private var begunResends: [JobPosition: BegunResend] = [:]
     /// The jobs of redriven dead letters. Empty if they are not kept.
     private var redrivenLines: [JobPosition: Set<Int>] = [:]
-    private var begunResends: [JobPosition: BegunResend] = [:]
     private let keepsJobs: Bool
 
     /// The first offset that was read. Nil before the first record.
@@ -61,14 +63,16 @@ package struct DeadLetterJournal {
         return begunActions[letter] == nil ? .open : .doubtful
     }
 
-    /// Returns the state for a list: a dead letter whose jobs `flotilla replay resend` has sent is not open any more.
+    /// Returns the state for a list: a dead letter is not open any more if `flotilla replay resend` has sent its jobs, and
+    /// is in doubt if that call has not ended.
     func listedState(of letter: DeadLetterRecord) -> DeadLetterState {
         let state = state(of: letter.id.offset)
-        // The sheet is decoded only if the partition has resent jobs.
-        guard state == .open, !resentLines.isEmpty, let sheet = letter.sheet, wasResent(sheet) else {
+        // The sheet is decoded only if the partition has marks of resends.
+        let hasResends = !resentLines.isEmpty || !begunResends.isEmpty
+        guard state == .open, hasResends, let jobs = letter.sheet?.allJobs, isTakenByResend(jobs) else {
             return state
         }
-        return .redriven
+        return isBeingResent(jobs) ? .doubtful : .redriven
     }
 
     /// Returns the redrive that has begun with a dead letter, or nil.
@@ -76,26 +80,32 @@ package struct DeadLetterJournal {
 
     // MARK: Jobs
 
-    /// Whether `flotilla replay resend` sent any job of a dead letter.
-    func wasResent(_ sheet: DeadLetterSheet) -> Bool {
-        guard let lines = resentLines[sheet.position] else { return false }
-        var wasAnyResent = false
-        sheet.lines.forEachLine { if lines.contains($0) { wasAnyResent = true } }
-        return wasAnyResent
+    /// Whether `flotilla replay resend` has sent any of these jobs, or has begun to send it.
+    func isTakenByResend(_ jobs: DeadLetterMark.SheetLines) -> Bool {
+        let resent = resentLines[jobs.position] ?? []
+        return isBeingResent(jobs) || jobs.lines.containsLine { resent.contains($0) }
     }
 
-    /// Returns a resend of a sheet's jobs that has begun and has no end mark.
-    func begunResend(at position: JobPosition) -> BegunAction? { begunResends[position]?.action }
-
-    /// Returns a resend of this job that has begun and has no end mark.
-    func begunResend(of line: Int, at position: JobPosition) -> BegunAction? {
-        guard let begun = begunResends[position], begun.lines.contains(line) else { return nil }
-        return begun.action
+    /// Whether a resend has begun with any of these jobs and has not ended.
+    private func isBeingResent(_ jobs: DeadLetterMark.SheetLines) -> Bool {
+        guard let begun = begunResends[jobs.position] else { return false }
+        return jobs.lines.containsLine { begun.lines.contains($0) }
     }
 
-    /// Whether a job was sent again by redrive or resend, or is being sent.
+    /// Returns the resend that has begun with a sheet and has no end mark, or nil.
+    func begunResend(at position: JobPosition) -> BegunResend? { begunResends[position] }
+
+    /// Whether a resend is done with a job, or a redrive has begun with it.
     func wasSentAgain(_ line: Int, at position: JobPosition) -> Bool {
         resentLines[position]?.contains(line) == true || redrivenLines[position]?.contains(line) == true
+    }
+
+    /// Whether a call may send these jobs after its mark: the mark counts for all of them, and no redrive has begun with
+    /// one of them.
+    func isClaimed(_ jobs: DeadLetterMark.SheetLines, byRun run: String) -> Bool {
+        guard let begun = begunResends[jobs.position], begun.run == run else { return false }
+        return begun.lines == jobs.lines
+            && !jobs.lines.containsLine { wasSentAgain($0, at: jobs.position) }
     }
 
     // MARK: Records
@@ -108,16 +118,17 @@ package struct DeadLetterJournal {
             let value = [UInt8](copying: record.value),
             let mark = try? DeadLetterMark.decode(value, with: reader)
         else { return }
-        apply(mark, at: record.offset, timestamp: record.timestamp ?? mark.at)
+        apply(mark, timestamp: record.timestamp ?? mark.at)
     }
 
-    private mutating func apply(_ mark: DeadLetterMark, at offset: Int64, timestamp: Int64) {
+    /// - Parameter timestamp: The cluster's time of the mark, in milliseconds since 1970.
+    mutating func apply(_ mark: DeadLetterMark, timestamp: Int64) {
         switch (mark.operation, mark.phase) {
         case (.discard, _):
             for letter in mark.letterOffsets where wasRead(letter) { discarded.insert(letter) }
         case (.redrive, .begun):
             for letter in mark.letterOffsets where begunActions[letter] == nil {
-                begunActions[letter] = BegunAction(run: mark.run, at: timestamp, offset: offset)
+                begunActions[letter] = BegunAction(run: mark.run, at: timestamp)
             }
             if keepsJobs { for jobs in mark.jobs { Self.add(jobs, to: &redrivenLines) } }
         case (.redrive, .done):
@@ -132,23 +143,27 @@ package struct DeadLetterJournal {
                 begunActions[letter] = nil
             }
         case (.resend, .begun):
+            for jobs in mark.jobs { beginResend(of: jobs, byRun: mark.run, timestamp: timestamp) }
+        case (.resend, .done), (.resend, .left):
             for jobs in mark.jobs {
-                if begunResends[jobs.position] == nil {
-                    begunResends[jobs.position] = BegunResend(
-                        action: BegunAction(run: mark.run, at: timestamp, offset: offset), lines: jobs.lines)
-                }
-                Self.add(jobs, to: &resentLines)
-            }
-        case (.resend, .done): for jobs in mark.jobs { begunResends[jobs.position] = nil }
-        case (.resend, .left):
-            for position in mark.jobs.map(\.position) {
-                guard let begun = begunResends[position], begun.action.run == mark.run else { continue }
-                begunResends[position] = nil
-                // Other jobs of the sheet may have been resent by earlier calls.
-                Self.remove(
-                    DeadLetterMark.SheetLines(position: position, lines: begun.lines), from: &resentLines)
+                if mark.phase == .done { Self.add(jobs, to: &resentLines) }
+                if begunResends[jobs.position]?.run == mark.run { begunResends[jobs.position] = nil }
             }
         }
+    }
+
+    /// Applies a begun mark of a resend. It does not count if another call has begun with the sheet and has not ended,
+    /// and not for the jobs with which an earlier call is done. That call had not seen these marks, and sends none of
+    /// these jobs.
+    private mutating func beginResend(
+        of jobs: DeadLetterMark.SheetLines, byRun run: String, timestamp: Int64
+    ) {
+        guard begunResends[jobs.position] == nil else { return }
+        let resent = resentLines[jobs.position] ?? []
+        var lines = LineSet()
+        jobs.lines.forEachLine { if !resent.contains($0) { lines.append($0) } }
+        if lines.isEmpty { return }
+        begunResends[jobs.position] = BegunResend(run: run, at: timestamp, lines: lines)
     }
 
     private static func add(_ jobs: DeadLetterMark.SheetLines, to table: inout [JobPosition: Set<Int>]) {
@@ -166,6 +181,12 @@ package struct DeadLetterJournal {
     private func wasRead(_ letter: Int64) -> Bool {
         guard let firstOffset else { return false }
         return (firstOffset..<readEnd).contains(letter)
+    }
+}
+
+extension LineSet {
+    fileprivate func containsLine(where isWanted: (Int) -> Bool) -> Bool {
+        ranges.contains { $0.contains(where: isWanted) }
     }
 }
 

@@ -25,8 +25,8 @@ package struct DeadLetterMark: JSONRecord, Hashable {
     package enum Phase: String, Sendable, CaseIterable {
         case begun
         case done
-        /// The call that wrote `begun` was killed before the action: none of its records was found. Another
-        /// call writes this phase when it takes over.
+        /// The call that wrote `begun` has not sent anything of it, and does not send it any more. Another call writes
+        /// this phase if it takes over and finds no record. A call writes it about itself if another mark came first.
         case left
     }
 

@@ -12,7 +12,8 @@ package struct DeadLetterRecord: Sendable {
         package let value: [UInt8]?
     }
 
-    /// The header that each redrive adds to a record: the id of the dead letter, such as `3/1042`.
+    /// The header that each redrive adds to a record: the id of the dead letter, such as `3/1042`. A resend adds the position
+    /// of the sheet, such as `jobs/3/1042`.
     package static let redrivenHeader: StaticString = "flotilla-redriven"
 
     package let id: DeadLetterID

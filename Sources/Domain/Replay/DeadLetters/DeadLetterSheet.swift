@@ -59,6 +59,9 @@ extension DeadLetterSheet {
         }
     }
 
+    /// All jobs, by their lines in the sheet in which they were first written.
+    var allJobs: DeadLetterMark.SheetLines { DeadLetterMark.SheetLines(position: position, lines: lines) }
+
     /// Returns the jobs at some lines of this sheet, by their lines in the sheet in which they were first
     /// written.
     func jobs(atLines wanted: LineSet) -> [DeadLetterMark.SheetLines] {

@@ -40,6 +40,16 @@ package struct DeadLetterTopic {
         return journal
     }
 
+    /// Applies the marks that calls have written since the journal was read.
+    ///
+    /// - Parameter last: The offset of the last mark to apply.
+    func readMarks(of partition: Int32, through last: Int64, into journal: inout DeadLetterJournal) throws {
+        try scan(.deadLetters, in: partition, from: .offset(journal.readEnd)) { record in
+            guard record.offset <= last else { throw TopicScanner.StopScan() }
+            journal.apply(record)
+        }
+    }
+
     /// Passes the matching dead letters to `body` in order, up to the journal's end, each with its state by its own
     /// marks (`DeadLetterJournal.state`). `body` can throw `StopScan` to stop.
     ///

@@ -112,7 +112,7 @@ extension Redrive {
         // The lines to send. Nil if the record is not a sheet.
         var lines: LineSet?
         if let sheet = letter.sheet {
-            if journal.wasResent(sheet) { return skip(because: .resent) }
+            if journal.isTakenByResend(sheet.allJobs) { return skip(because: .resent) }
             let sendable = sendableLines(of: sheet, checks: versions.scopes, now: now)
             if sendable.isEmpty { return .skip }
             lines = sendable

@@ -121,7 +121,7 @@ package final class Redrive {
     }
 
     /// Marks the dead letters of a batch as begun. Returns those that no other call has begun: if two calls
-    /// mark the same dead letter, the first mark counts.
+    /// mark the same dead letter or its jobs, the first mark counts.
     private func claim(
         _ batch: RedriveBatch, journal: inout DeadLetterJournal, by writer: ReplayWriter
     ) throws -> [Item] {
@@ -135,14 +135,18 @@ package final class Redrive {
         let markOffset = try writer.writeMark(
             .redrive, phase: .begun, in: partition, letters: batch.items.map(\.id.offset),
             jobs: batch.items.flatMap(\.sheetLines))
-        // Other calls may have written marks since the journal was read.
-        try deadLetters.scan(.deadLetters, in: partition, from: .offset(journal.readEnd)) { record in
-            guard record.offset <= markOffset else { throw TopicScanner.StopScan() }
-            journal.apply(record)
-        }
-        return batch.items.filter {
+        try deadLetters.readMarks(of: partition, through: markOffset, into: &journal)
+        let begunItems = batch.items.filter {
             journal.begunAction(on: $0.id.offset)?.run == run
                 && journal.state(of: $0.id.offset) == .doubtful
         }
+        // A resend that has begun with the jobs of a dead letter sends them.
+        let resentItems = begunItems.filter { $0.sheetLines.contains(where: journal.isTakenByResend) }
+        if resentItems.isEmpty { return begunItems }
+        try writer.writeMark(
+            .redrive, phase: .left, in: partition, letters: resentItems.map(\.id.offset),
+            jobs: resentItems.flatMap(\.sheetLines))
+        let resentIDs = Set(resentItems.map(\.id))
+        return begunItems.filter { !resentIDs.contains($0.id) }
     }
 }

@@ -19,6 +19,7 @@ extension Resend {
         guard !positions.isEmpty else { return }
         var journal = DeadLetterJournal(keepsJobs: true)
         try deadLetters.scan(.deadLetters, in: lane, from: .time(time)) { journal.apply($0) }
+        try endKilledCalls(at: positions, journal: &journal, in: lane, by: writer)
         var batch: [ResentSheet] = []
         var byteCount = 0
         try forEachSheet(at: positions, failed: failed, journal: journal) { [self] sheet in
@@ -30,6 +31,41 @@ extension Resend {
             (batch, byteCount) = ([], 0)
         }
         try send(batch, journal: &journal, in: lane, by: writer)
+    }
+
+    /// Ends the calls that have begun with a sheet and were killed: a call is done with the sheet if its record is there,
+    /// and has left it otherwise. A preview changes only the journal.
+    private func endKilledCalls(
+        at positions: [JobPosition], journal: inout DeadLetterJournal, in lane: Int32,
+        by writer: ReplayWriter?
+    ) throws {
+        let now = WallTime.now().milliseconds
+        var previousReplays = PreviousReplays(deadLetters: deadLetters)
+        // The jobs by the call and the phase that ends it.
+        var jobs: [String: [DeadLetterMark.Phase: [DeadLetterMark.SheetLines]]] = [:]
+        for position in positions {
+            guard let begun = journal.begunResend(at: position), now - begun.at > busyMilliseconds else {
+                continue
+            }
+            // A call sends all of its jobs of a sheet in one record.
+            let wasSent = try previousReplays.contains(
+                ResentSheet.name(of: position), ofSend: newSendID(ofRun: begun.run), in: .jobsLater5s,
+                partition: lane, since: begun.at)
+            jobs[begun.run, default: [:]][wasSent ? .done : .left, default: []]
+                .append(DeadLetterMark.SheetLines(position: position, lines: begun.lines))
+        }
+        for (run, jobsByPhase) in jobs {
+            for (phase, jobs) in jobsByPhase {
+                if let writer {
+                    let mark = try writer.writeMark(.resend, phase: phase, in: lane, ofRun: run, jobs: jobs)
+                    try deadLetters.readMarks(of: lane, through: mark, into: &journal)
+                } else {
+                    let mark = DeadLetterMark(
+                        .resend, phase: phase, run: run, author: author, at: now, jobs: jobs)
+                    journal.apply(mark, timestamp: now)
+                }
+            }
+        }
     }
 
     // MARK: Sheets
@@ -61,8 +97,8 @@ extension Resend {
                 guard let position = unread.first else { throw TopicScanner.StopScan() }
                 guard position.offset == record.offset else { return }
                 unread = unread.dropFirst()
-                let sheet = try ResentSheet(record, at: position) {
-                    try shouldSend($0, at: position, failed: failed, journal: journal)
+                let sheet = ResentSheet(record, at: position) {
+                    shouldSend($0, at: position, failed: failed, journal: journal)
                 }
                 if let sheet { try body(sheet) }
             }
@@ -85,7 +121,7 @@ extension Resend {
     /// is counted.
     private func shouldSend(
         _ line: Int, at position: JobPosition, failed: FailedJobs, journal: DeadLetterJournal
-    ) throws -> Bool {
+    ) -> Bool {
         if failed.isUnknown(line, at: position), !includesUnknownStarts {
             tally.unknown += 1
             return false
@@ -93,20 +129,16 @@ extension Resend {
         guard failed.hasFailed(line, at: position) || failed.isUnknown(line, at: position) else {
             return false
         }
-        guard journal.wasSentAgain(line, at: position) else { return true }
-        if let begun = journal.begunResend(of: line, at: position), begun.run != run {
-            guard WallTime.now().milliseconds - begun.at > busyMilliseconds else {
-                tally.skipped[.busy, default: 0] += 1
-                return false
-            }
-            // The other call was killed. It has sent all of its jobs of the sheet or none.
-            let wasSent = try previousReplays.contains(
-                ResentSheet.name(of: position), in: .jobsLater5s, partition: position.partition,
-                since: begun.at)
-            if !wasSent { return true }
+        if journal.wasSentAgain(line, at: position) {
+            tally.sentBefore += 1
+            return false
         }
-        tally.sentBefore += 1
-        return false
+        // `endKilledCalls` has ended the calls that were killed. This one may still run.
+        if journal.begunResend(at: position) != nil {
+            tally.skipped[.busy, default: 0] += 1
+            return false
+        }
+        return true
     }
 
     // MARK: Sending
@@ -150,27 +182,22 @@ extension Resend {
         tally.jobs += sendable.reduce(0) { $0 + $1.lines.count }
     }
 
-    /// Marks the sheets as begun. Returns those that no other call has begun: if two calls mark the same
-    /// sheet, the first mark counts.
+    /// Marks the sheets as begun. Returns those whose jobs no other call has taken since the journal was read: the first
+    /// mark counts.
     private func claim(
         _ sheets: [ResentSheet], journal: inout DeadLetterJournal, in lane: Int32, by writer: ReplayWriter
     ) throws -> [ResentSheet] {
         guard !sheets.isEmpty else { return [] }
-        let sheetsByRun = Dictionary(grouping: sheets) { journal.begunResend(at: $0.position)?.run }
-        for case (let abandonedRun?, let sheets) in sheetsByRun {
-            try writer.writeMark(
-                .resend, phase: .left, in: lane, ofRun: abandonedRun, jobs: sheets.map(\.jobs))
-        }
         let markOffset = try writer.writeMark(.resend, phase: .begun, in: lane, jobs: sheets.map(\.jobs))
-        // Other calls may have written marks since the journal was read.
-        try deadLetters.scan(.deadLetters, in: lane, from: .offset(journal.readEnd)) { record in
-            guard record.offset <= markOffset else { throw TopicScanner.StopScan() }
-            journal.apply(record)
+        try deadLetters.readMarks(of: lane, through: markOffset, into: &journal)
+        let claimed = sheets.filter { journal.isClaimed($0.jobs, byRun: run) }
+        let lost = sheets.filter { !journal.isClaimed($0.jobs, byRun: run) }
+        tally.skipped[.busy, default: 0] += lost.reduce(0) { $0 + $1.lines.count }
+        // The mark of this call may count for some of the jobs. It gives them up, and a later call sends them.
+        let givenUp = lost.filter { journal.begunResend(at: $0.position)?.run == run }
+        if !givenUp.isEmpty {
+            try writer.writeMark(.resend, phase: .left, in: lane, jobs: givenUp.map(\.jobs))
         }
-        return sheets.filter { sheet in
-            if journal.begunResend(at: sheet.position)?.run == run { return true }
-            tally.skipped[.busy, default: 0] += sheet.lines.count
-            return false
-        }
+        return claimed
     }
 }

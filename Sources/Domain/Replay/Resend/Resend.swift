@@ -40,11 +40,10 @@ package final class Resend {
     let app: String
     /// Whether starts with an unknown outcome are pushed again too.
     let includesUnknownStarts: Bool
-    private let author: String
+    let author: String
     let run: String
     let busyMilliseconds: Int64
     var tally = Tally()
-    var previousReplays: PreviousReplays
 
     /// - Parameters:
     ///   - send: The id that the send was accepted with.
@@ -61,12 +60,16 @@ package final class Resend {
         self.author = author
         self.run = run
         self.busyMilliseconds = busyMilliseconds
-        previousReplays = PreviousReplays(deadLetters: deadLetters)
     }
 
-    /// The id of the new send: the original id, which is cut if it is too long, a dot, and the name of the
-    /// call.
-    package var newSendID: String { "\(sendID.prefix(NameRules.bytesMax - 1 - run.utf8.count)).\(run)" }
+    /// The id of the new send.
+    package var newSendID: String { newSendID(ofRun: run) }
+
+    /// Returns the id of the new send of any call: the original id, which is cut if it is too long, a dot, and the name
+    /// of the call.
+    func newSendID(ofRun run: String) -> String {
+        "\(sendID.prefix(NameRules.bytesMax - 1 - run.utf8.count)).\(run)"
+    }
 
     /// Counts the failed jobs, without writing anything.
     package func preview() throws -> Tally { try processLanes(by: nil) { _, _ in } }

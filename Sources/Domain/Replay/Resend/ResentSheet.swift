@@ -20,28 +20,37 @@ struct ResentSheet {
     /// Returns nil if the record is not a readable sheet or has no wanted line.
     ///
     /// - Parameter isWanted: Whether the job is wanted, by its line in the first sheet.
-    init?(_ record: borrowing Kafka.Record, at position: JobPosition, isWanted: (Int) throws -> Bool) rethrows
-    {
-        func bytes(of name: StaticString, in headers: borrowing RecordHeaderList) -> [UInt8]? {
-            guard let header = headers.last(named: name) else { return nil }
-            return [UInt8](copying: header.value)
-        }
+    init?(_ record: borrowing Kafka.Record, at position: JobPosition, isWanted: (Int) -> Bool) {
         let headers = record.headers
         guard let body = [UInt8](copying: record.value),
-            let apns = bytes(of: SheetHeaderName.apns, in: headers),
-            let flotilla = bytes(of: SheetHeaderName.flotilla, in: headers),
-            let to = bytes(of: SheetHeaderName.to, in: headers),
+            let apns = Self.bytes(of: SheetHeaderName.apns, in: headers),
+            let flotilla = Self.bytes(of: SheetHeaderName.flotilla, in: headers),
+            let to = Self.bytes(of: SheetHeaderName.to, in: headers),
             let head = try? SheetHead(apns: apns.span, flotilla: flotilla.span),
             let index = try? SheetIndex(parsing: to),
             let unproven = try? UnprovenLines.parse(
-                bytes(of: SheetHeaderName.unproven, in: headers), lineCount: index.lines.count)
+                Self.bytes(of: SheetHeaderName.unproven, in: headers), lineCount: index.lines.count)
         else { return nil }
         var wanted = LineSet()
-        for line in index.lines.indices where try isWanted(line) { wanted.append(line) }
+        for line in index.lines.indices where isWanted(line) { wanted.append(line) }
         guard !wanted.isEmpty else { return nil }
         self.position = position
         (self.head, self.index, self.body, self.apns, self.to) = (head, index, body, apns, to)
         (lines, unprovenLines) = (wanted, unproven)
+    }
+
+    /// Returns the send of the jobs in a record, or nil if the record is not a readable sheet.
+    static func send(of record: borrowing Kafka.Record) -> String? {
+        let headers = record.headers
+        guard let apns = bytes(of: SheetHeaderName.apns, in: headers),
+            let flotilla = bytes(of: SheetHeaderName.flotilla, in: headers)
+        else { return nil }
+        return try? SheetHead(apns: apns.span, flotilla: flotilla.span).send
+    }
+
+    private static func bytes(of name: StaticString, in headers: borrowing RecordHeaderList) -> [UInt8]? {
+        guard let header = headers.last(named: name) else { return nil }
+        return [UInt8](copying: header.value)
     }
 
     /// The jobs to push again, for a mark.

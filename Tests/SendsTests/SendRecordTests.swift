@@ -46,7 +46,7 @@ private func state(_ version: Int64) -> ScopeState {
     var row = GroupRow()
     row.generation = 1
     row.endVersion = 2
-    row.endTimestamp = 3
+    row.endStamp = 3
     row.version = 4
     row.timestamp = 14
     row.highestTimestamp = 15

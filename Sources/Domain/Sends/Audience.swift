@@ -16,6 +16,14 @@ package enum Audience: Sendable, Hashable {
 
     /// The maximum number of names in one audience. A larger audience needs a segment.
     package static let namesMax = 10_000
+
+    /// Whether the audience is one named user or activity.
+    package var namesOne: Bool {
+        switch self {
+        case .users(let names), .activities(let names): names.count == 1
+        case .everyone, .segments, .tags, .combination, .group: false
+        }
+    }
 }
 
 /// The conditions on a profile that must all be true, for an audience such as "fans of a team who are in the segment

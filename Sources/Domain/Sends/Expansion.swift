@@ -27,6 +27,19 @@ package struct Expansion: JSONRecord, Hashable {
         /// These recipients, each with its scope and version.
         case recipients([ScopedRecipient])
         case activities([String])
+
+        /// The targets of an audience that is not a list of users.
+        package init(_ audience: Audience) {
+            switch audience {
+            case .everyone: self = .everyone
+            case .segments(let names): self = .segments(names)
+            case .tags(let names): self = .tags(names)
+            case .combination(let combination): self = .combination(combination)
+            case .group: self = .group
+            case .activities(let names): self = .activities(names)
+            case .users: preconditionFailure("users are split by their lanes")
+            }
+        }
     }
 
     package struct ScopedRecipient: Sendable, Hashable {

@@ -31,7 +31,7 @@ package struct GroupRow: JSONRecord, Hashable {
     package var endVersion: Int64 = 0
     /// The timestamp of that END's record, in milliseconds since 1970. Timed sends from before it are
     /// outdated.
-    package var endTimestamp: Int64 = 0
+    package var endStamp: Int64 = 0
     /// The scope's newest version.
     package var version: Int64 = 0
     /// The newest timestamp of the scope, in seconds since 1970. Phones ignore a push whose timestamp is not newer.
@@ -95,7 +95,7 @@ package struct GroupRow: JSONRecord, Hashable {
         writer.field("generation", generation)
         writer.field("openedAt", openedAt)
         writer.field("endedAt", endVersion == 0 ? nil : endVersion)
-        writer.field("endedTime", endTimestamp == 0 ? nil : endTimestamp)
+        writer.field("endedTime", endStamp == 0 ? nil : endStamp)
         writer.field("version", version)
         writer.field("timestamp", timestamp)
         writer.field("floor", laneOnlyVersion == 0 ? nil : laneOnlyVersion)
@@ -125,7 +125,7 @@ package struct GroupRow: JSONRecord, Hashable {
         generation = record["generation"].version()
         openedAt = record["openedAt"].optional?.timeMilliseconds()
         endVersion = record["endedAt"].optional?.version() ?? 0
-        endTimestamp = record["endedTime"].optional?.timeMilliseconds() ?? 0
+        endStamp = record["endedTime"].optional?.timeMilliseconds() ?? 0
         version = record["version"].version()
         laneOnlyVersion = record["floor"].optional?.version() ?? 0
         highestVersion = record["highest"].optional?.version() ?? 0

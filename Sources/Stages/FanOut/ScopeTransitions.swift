@@ -69,9 +69,8 @@ enum ScopeAction: CaseIterable {
     case sendState
     /// Phones get the END, and the generation is closed.
     case endGeneration
-    /// The scope has ended already, so the END changes nothing, and the planner refuses it. A lane notes an END in a
-    /// recipient's row before its walk comes to the recipient. There it is the END of the row itself, and phones get
-    /// it.
+    /// The scope has ended already. The planner refuses the END. A lane sees this action in one more case: it has noted
+    /// the END itself in a recipient's row before the walk came to the recipient. Then phones get the END.
     case repeatEnd
     /// Phones get nothing. The planner refuses the update, and a lane leaves the recipient out.
     case refuseUpdate

@@ -7,7 +7,7 @@ internal import Sends
 package import Store
 
 // The catch-up of late tokens. If a token arrives after the newest send of its scope, the lane sends it that state.
-// `ScopeTransitions` decides what a late token gets.
+// `NewestState` finds the state, and `LateTokenPush` decides which activities get it.
 
 extension Expander {
     /// Takes the registry's news that this transaction commits.
@@ -34,45 +34,60 @@ extension Expander {
             isJoined = true
         }
         var scopes = try scopes(of: activity, in: group, recipient)
-        // The report is noted under the generation of the group's rows. The activity's own scope does not count for it.
-        let start = try noteReport(
+        // The report is noted under the generation of the group's rows. So the activity's own scope is added after it.
+        // `startBefore` is the ledger's row of that generation's start, as it was before this report.
+        let startBefore = try noteReport(
             of: row, of: recipient, as: group.map { .group($0.text) } ?? .activity(activity),
             generation: scopes.generation, endVersion: scopes.endVersion, app: id)
         try addScope(ofActivityAlone: activity, app: id, to: &scopes)
-        guard let newest = NewestState(scopes, for: event), isWanted(until: newest.state.deadline) else {
-            return
+        guard let newest = NewestState(scopes, for: event), isWanted(until: newest.state.deadline),
+            !newest.walkWillReach(row, isJoined: isJoined)
+        else { return }
+        if let group, let startBefore {
+            switch try push(of: newest, on: row, after: startBefore, scopes, in: group) {
+            case .nothing: return
+            case .allActivities:
+                return try sendToAllActivities(newest, of: recipient, onInstallationOf: row, in: group, app)
+            case .token: break
+            }
         }
-        if let walk = newest.scope.walk, walk.version == newest.state.version,
-            let cursor = PageCursor(walkBytes: walk.cursor), cursor.willReach(row, joined: isJoined)
-        {
-            return
-        }
-        // If the start of the activity has carried the newest state, nothing is sent. But the token may be of an
-        // activity from before an END, which has not got that state.
-        if let group, let start, start.version >= newest.state.version,
-            newest.phase.after(.lateTokenOfStart).action == .nothing,
-            try !mayHaveUnreportedActivities(on: row, scopes, LedgerKeyWriter(app: id, group: group.text))
-        {
-            // All earlier activities have reported. So the first report after the start, which the start still awaits,
-            // is of the started activity. A later report may be of an earlier activity that still lives.
-            let isOfStart = start.report == .awaited
-            if isOfStart || !mayHaveEarlierActivities(endVersion: newest.endVersion) { return }
-            return try send(newest, of: recipient, onInstallationOf: row, in: group, app)
-        }
+        try send(newest, to: row, of: activity, in: scopes, app)
+    }
+
+    /// Gathers the facts for `LateTokenPush`.
+    private mutating func push(
+        of newest: NewestState, on row: borrowing TokenPageRow, after startBefore: LedgerRow,
+        _ scopes: ActivityScopes, in group: CachedGroup
+    ) throws(StoreError) -> LateTokenPush {
+        let startCarriedState =
+            startBefore.version >= newest.state.version
+            && newest.phase.after(.lateTokenOfStart).action == .nothing
+        return LateTokenPush(
+            startCarriedState: startCarriedState,
+            // Without the first fact this one does not count, and its reads are saved.
+            mayHaveUnreportedActivities: try startCarriedState
+                ? mayHaveUnreportedActivities(on: row, scopes, in: group) : false,
+            isFirstReportOfStart: startBefore.report == .awaited,
+            mayHaveEarlierActivities: mayHaveEarlierActivities(endVersion: newest.endVersion))
+    }
+
+    private mutating func send(
+        _ newest: NewestState, to row: borrowing TokenPageRow, of activity: String,
+        in scopes: ActivityScopes, _ app: App
+    ) throws(StoreError) {
         let timestamp = try raiseTimestamp(of: newest, in: scopes, activity)
         output.add(
             row, type: row.attributesType, as: variant(of: newest, timestamp: timestamp, app),
             isUrgent: false)
     }
 
-    /// Sends the newest state to all activities of a group on one installation. One of them may be from before an END
-    /// and lack this state, and the reports do not tell which one. The others get a state that they show already.
-    private mutating func send(
+    /// Sends the newest state of a group to all activities that a recipient has in it on one installation.
+    private mutating func sendToAllActivities(
         _ newest: NewestState, of recipient: Recipient,
         onInstallationOf row: borrowing TokenPageRow, in group: CachedGroup, _ app: App
     ) throws(StoreError) {
         var selection = TokenSelection(
-            app: group.app, tokens: .possibleMembers(group: group.text), environments: app.environments,
+            app: group.key.app, tokens: .possibleMembers(group: group.text), environments: app.environments,
             now: now)
         selection.recipients = NamedRecipients([recipient])
         let installation = [UInt8](copying: row.installation)
@@ -81,32 +96,27 @@ extension Expander {
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
             for index in 0..<page.count where installation.equals(page[index].installation) {
-                let joined = try joined(page[index], app: group.app)
-                guard page[index].belongs(to: group.text, joined: joined),
+                guard try isMember(page[index], of: group.text, app: group.key.app),
                     let activity = page[index].activity
                 else { continue }
-                // Another activity can have a newer state, such as an END by its id. It got that state with its token.
                 var scopes = try scopes(of: activity, in: group, recipient)
-                try addScope(ofActivityAlone: activity, app: group.app, to: &scopes)
-                guard NewestState(scopes, for: .lateToken)?.state.version == newest.state.version else {
-                    continue
-                }
-                let timestamp = try raiseTimestamp(of: newest, in: scopes, activity)
-                output.add(
-                    page[index], type: page[index].attributesType,
-                    as: variant(of: newest, timestamp: timestamp, app), isUrgent: false)
+                try addScope(ofActivityAlone: activity, app: group.key.app, to: &scopes)
+                // An activity with a newer state, such as an END by its id, has got that state with its token.
+                let shown = NewestState(scopes, for: .lateToken)?.state.version
+                if shown != newest.state.version { continue }
+                try send(newest, to: page[index], of: activity, in: scopes, app)
             }
         }
     }
 
     /// Returns the lane's row of a group with a member. The next token is nearly always of the same group.
     private mutating func findGroup(named name: Span<UInt8>, app: String) throws(StoreError) -> CachedGroup {
-        if let cachedGroup, cachedGroup.name.equals(name), cachedGroup.app == app { return cachedGroup }
+        if let cachedGroup, cachedGroup.name.equals(name), cachedGroup.key.app == app { return cachedGroup }
         let bytes = [UInt8](copying: name)
         let text = String(decoding: bytes, as: UTF8.self)
         let key = ScopeKey(app: app, group: text)
         let found = CachedGroup(
-            app: app, name: bytes, text: text, key: key, scope: try subscribedScope(of: key, named: text))
+            name: bytes, text: text, key: key, scope: try subscribedScope(of: key, named: text))
         cachedGroup = found
         return found
     }
@@ -149,32 +159,29 @@ extension Expander {
     /// Whether the installation may have an activity of an ended generation that has not reported its token yet. An
     /// installation that was not started in a generation has no row in the ledger of that generation.
     private mutating func mayHaveUnreportedActivities(
-        on row: borrowing TokenPageRow, _ scopes: ActivityScopes, _ keys: LedgerKeyWriter
+        on row: borrowing TokenPageRow, _ scopes: ActivityScopes, in group: CachedGroup
     ) throws(StoreError) -> Bool {
+        let keys = LedgerKeyWriter(app: group.key.app, group: group.text)
         for scope in [scopes.whole, scopes.own].compactMap(\.self)
         where mayHaveEarlierActivities(endVersion: scope.endVersion) {
-            // The ledger of the recipient before knows the starts before the installation moved.
+            // Starts from before the installation moved are in the ledger of its former recipient, which is not read.
             if row.movedAt != nil || !scope.knowsEndedGenerations { return true }
             for ended in scope.endedGenerations where ended.mayHaveActivities(at: now) {
-                keys.writeLedgerKey(
-                    of: row.recipient, on: row.installation, generation: Array(String(ended.generation).utf8),
-                    into: &rowKey)
-                if let start = try table.start(for: rowKey), start.report != .arrived { return true }
+                let start = try start(of: row, in: ended.generation, keys)
+                if let start, start.report != .arrived { return true }
             }
         }
         return false
     }
 
-    /// Whether the start of this generation already carried the version, so that the phone shows it. The caller asks
-    /// only if the scope has no activities of an earlier generation.
-    mutating func wasStarted(
-        _ row: borrowing TokenPageRow, in generation: Int64, with version: Int64, _ keys: LedgerKeyWriter
-    ) throws(StoreError) -> Bool {
+    /// Returns the ledger's row of a generation's start on the row's installation.
+    mutating func start(
+        of row: borrowing TokenPageRow, in generation: Int64, _ keys: LedgerKeyWriter
+    ) throws(StoreError) -> LedgerRow? {
         keys.writeLedgerKey(
             of: row.recipient, on: row.installation, generation: Array(String(generation).utf8),
             into: &rowKey)
-        guard let start = try table.start(for: rowKey) else { return false }
-        return start.version >= version
+        return try table.start(for: rowKey)
     }
 
     // MARK: Pushes
@@ -216,9 +223,8 @@ extension Expander {
 
     // MARK: Joining
 
-    /// Returns the group of an activity that reported none. It is the group of the newest start of its type
-    /// on its installation, at the time of the activity's first token. It never changes, even if something is
-    /// started later.
+    /// Returns the group of an activity that reported none. It is the group of the newest start of its type on its
+    /// installation, at the time of the activity's first token. It never changes, even if something is started later.
     private mutating func join(
         _ row: borrowing TokenPageRow, _ activity: String, of recipient: Recipient, app: String
     ) throws(StoreError) -> String? {
@@ -250,8 +256,8 @@ extension Expander {
             own.hasJoined = true
             set(own, under: ownKey)
         }
-        // The lane subscribes again when the row was not written for long. The write below would hide that, so
-        // `subscribedScope` comes first.
+        // `subscribedScope` comes first: it subscribes again if the row was not written for long, and the write below
+        // makes the row look recent.
         var whole = try subscribedScope(of: key, named: group)
         if whole.hasJoined { return }
         whole.hasJoined = true
@@ -264,32 +270,10 @@ extension Expander {
 /// because phones report the activities of one send. Decoding the row again for each token cost a quarter of
 /// the expander's time.
 struct CachedGroup {
-    let app: String
     let name: [UInt8]
     let text: String
     let key: ScopeKey
     let scope: LaneScope
-}
-
-/// The rows of a lane that decide about one activity.
-private struct ActivityScopes {
-    /// The rows of the group, of the recipient in it, of the state that a send has left for the activity before its
-    /// token was known, and of the activity without a group, as far as they exist.
-    private(set) var all: [(key: ScopeKey, scope: LaneScope)] = []
-    /// The newest generation and the newest END of all rows.
-    private(set) var generation: Int64 = 0
-    private(set) var endVersion: Int64 = 0
-    var whole: LaneScope?
-    var own: LaneScope?
-    /// The key of the recipient's row in the group. Nil without a group.
-    var ownKey: ScopeKey?
-    var keptVersion: Int64?
-
-    mutating func add(_ scope: LaneScope, under key: ScopeKey) {
-        all.append((key, scope))
-        generation = max(generation, scope.generation)
-        endVersion = max(endVersion, scope.endVersion)
-    }
 }
 
 extension LaneScope {
@@ -305,50 +289,5 @@ extension LaneScope.EndedGeneration {
     /// - Parameter now: milliseconds since 1970.
     func mayHaveActivities(at now: Int64) -> Bool {
         endVersion > 0 && now - SendSequence.milliseconds(of: endVersion) < LaneScope.activityMilliseconds
-    }
-}
-
-/// The newest state that applies to an activity, from all its scopes.
-private struct NewestState {
-    let key: ScopeKey
-    let scope: LaneScope
-    let state: ScopeState
-    /// The activity's generation, as far as the lane knows.
-    let generation: Int64
-    let phase: ScopePhase
-    let endVersion: Int64
-
-    /// Returns nil if the token gets nothing.
-    init?(_ activity: ActivityScopes, for event: ScopeEvent) {
-        let (scopes, newestGeneration) = (activity.all, activity.generation)
-        endVersion = activity.endVersion
-        phase = ScopePhase(start: newestGeneration, end: endVersion)
-        let action = phase.after(event).action
-        guard action == .sendNewestState || action == .sendNewestEnd else { return nil }
-        let hasEnded = action == .sendNewestEnd
-        let cancelled = Set(scopes.flatMap(\.scope.cancelledSends))
-        let candidates = scopes.compactMap {
-            key, scope -> (key: ScopeKey, scope: LaneScope, state: ScopeState)? in
-            guard let state = scope.standing(without: cancelled),
-                hasEnded
-                    ? state.content.event == .end
-                    : state.content.event != .end && state.version >= newestGeneration
-            else { return nil }
-            return (key, scope, state)
-        }
-        guard let found = candidates.max(by: { $0.state.version < $1.state.version }) else { return nil }
-        (key, scope, state, generation) = (found.key, found.scope, found.state, newestGeneration)
-    }
-}
-
-extension ScopeEvent {
-    /// The event of a changed row of the registry. Nil if the row has no token.
-    fileprivate init?(of row: borrowing TokenPageRow) {
-        if row.token.isEmpty { return nil }
-        if row.hasMovedAway {
-            self = .logout
-        } else {
-            self = row.movedAt == nil ? .lateToken : .login
-        }
     }
 }

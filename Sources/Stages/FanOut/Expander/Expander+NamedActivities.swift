@@ -25,8 +25,8 @@ extension Expander {
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
             for index in 0..<page.count {
-                let joined = try joined(page[index], app: expansion.key.app)
-                guard page[index].belongs(to: group, joined: joined), let activity = page[index].activity
+                guard try isMember(page[index], of: group, app: expansion.key.app),
+                    let activity = page[index].activity
                 else { continue }
                 activities.insert(Array(activity.utf8))
                 let text = [UInt8](copying: page[index].recipient)

@@ -26,7 +26,7 @@ enum ExpansionExclusion {
 }
 
 extension Expander {
-    /// Decides for each token of a page, and adds the jobs to the output.
+    /// Counts the rows of a page, decides for each token, and adds the jobs to the output.
     ///
     /// - Parameters:
     ///   - named: the recipients of a list, by their texts.
@@ -35,6 +35,7 @@ extension Expander {
         _ page: borrowing TokenPage, of walk: inout ExpansionWalk, whole: LaneScope,
         named: [[UInt8]: Expansion.ScopedRecipient], isOfJoined: Bool = false
     ) throws(StoreError) {
+        walk.rows += page.count + page.exclusions.total
         walk.expansion.tally.count(page.exclusions)
         if page.isEmpty { return }
         let isStart = walk.expansion.content.event == .start
@@ -49,9 +50,8 @@ extension Expander {
         for index in 0..<page.count {
             if !isStart, page[index].group == nil {
                 // An activity that has neither reported nor joined this group belongs to another one.
-                if walk.expansion.key.group != nil, try !isJoined(page[index], walk.expansion.key) {
-                    continue
-                }
+                let key = walk.expansion.key
+                if let group = key.group, try !isMember(page[index], of: group, app: key.app) { continue }
             } else if isOfJoined {
                 // This activity had joined the group and has reported it since. So it is in another page.
                 continue
@@ -97,7 +97,7 @@ extension Expander {
                 }
                 if walk.expansion.targets == .newMembers,
                     !mayHaveEarlierActivities(endVersion: whole.endVersion), let keys,
-                    try wasStarted(page[index], in: generation, with: version, keys)
+                    let start = try start(of: page[index], in: generation, keys), start.version >= version
                 {
                     // The start has brought the phone this state.
                     continue
@@ -105,11 +105,6 @@ extension Expander {
                 add(page[index], as: variant, of: &walk)
             }
         }
-    }
-
-    private func isJoined(_ row: borrowing TokenPageRow, _ key: ScopeKey) throws(StoreError) -> Bool {
-        guard let group = key.group else { return false }
-        return row.belongs(to: group, joined: try joined(row, app: key.app))
     }
 
     private mutating func add(
@@ -158,8 +153,7 @@ extension Expander {
         of row: borrowing TokenPageRow, as ledger: LedgerPart, keys: LedgerKeyWriter, by expansion: Expansion
     ) throws(StoreError) -> Bool {
         if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
-        keys.writeLedgerKey(
-            of: row.recipient, on: row.installation, generation: ledger.text, into: &rowKey)
+        keys.writeLedgerKey(of: row.recipient, on: row.installation, generation: ledger.text, into: &rowKey)
         let isStarted = try table.hasStart(for: rowKey)
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
@@ -176,9 +170,8 @@ extension Expander {
         return true
     }
 
-    /// Whether a previous recipient of the installation may have received this start. That is the case if the
-    /// send was accepted before the installation moved. Without `restart`, a generation that opened before
-    /// the move also counts.
+    /// Whether a previous recipient of the installation may have received this start. That is the case if the send was
+    /// accepted before the installation moved. Without `restart`, a generation that opened before the move also counts.
     private func isStartedElsewhere(
         _ row: borrowing TokenPageRow, in ledger: LedgerPart, by expansion: Expansion
     ) -> Bool {

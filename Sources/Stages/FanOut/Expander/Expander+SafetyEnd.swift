@@ -17,6 +17,8 @@ package enum SafetyEnd {
     static let send = "safety-end"
     /// The generation in the ledger of activities that their app started.
     static let appStartedGeneration: Int64 = 0
+    /// The time after which a safety END is useless, because the system has ended the activity.
+    static let deadlineSeconds: Int64 = 3600
 
     package static func isDue(_ row: LedgerRow, at now: Int64) -> Bool {
         row.safetyEndVersion == 0 && isDue(startedAt: row.startedAt, at: now)
@@ -56,16 +58,22 @@ extension Expander {
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
             for index in 0..<page.count where installation.equals(page[index].installation) {
-                guard try key.isStart(of: page[index], joined: joined(page[index], app: key.app)) else {
-                    continue
-                }
+                guard try isStart(key, of: page[index]) else { continue }
                 let made =
                     variant
                     ?? safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
                 variant = made
-                output.add(
-                    page[index], type: page[index].attributesType, as: made, isUrgent: false)
+                output.add(page[index], type: page[index].attributesType, as: made, isUrgent: false)
             }
+        }
+    }
+
+    /// Whether the row's activity comes from this start. An activity that was added without a group and has
+    /// reported or joined one since then belongs to that group.
+    private func isStart(_ key: LedgerKey, of row: borrowing TokenPageRow) throws(StoreError) -> Bool {
+        switch key.subject {
+        case .group(let group): return try isMember(row, of: group, app: key.app)
+        case .activity: return try row.group == nil ? joined(row, app: key.app) == nil : false
         }
     }
 
@@ -128,12 +136,6 @@ extension Expander {
         return nil
     }
 }
-
-extension SafetyEnd {
-    /// The time after which a safety END is useless, because the system has ended the activity.
-    static let deadlineSeconds: Int64 = 3600
-}
-
 extension LedgerKey {
     /// The scopes whose newest state the activity shows.
     fileprivate var scopes: [ScopeKey] {
@@ -156,15 +158,6 @@ extension LedgerKey {
         switch subject {
         case .group(let group): .possibleMembers(group: group)
         case .activity(let activity): .activities([activity])
-        }
-    }
-
-    /// Whether the row's activity comes from this start. An activity that was added without a group and has
-    /// reported or joined one since then belongs to that group.
-    fileprivate func isStart(of row: borrowing TokenPageRow, joined: ScopeKey?) -> Bool {
-        switch subject {
-        case .group(let group): row.belongs(to: group, joined: joined)
-        case .activity: row.group == nil && joined == nil
         }
     }
 }

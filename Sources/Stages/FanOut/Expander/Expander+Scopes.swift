@@ -12,7 +12,8 @@ internal import Store
 // The parameter `scopeKey` is the key of the expansion's scope, which is made once for a page.
 
 extension Expander {
-    /// Begins an expansion, and names the recipients and the first cursor of its walk.
+    /// Begins an expansion: replaces named activities by their owners, chooses the first cursor of the walk, and writes
+    /// the rows of the scopes.
     mutating func begin(
         _ expansion: inout Expansion, under scopeKey: [UInt8], _ app: App, by page: inout TokenPage
     ) throws(StoreError) {
@@ -35,55 +36,69 @@ extension Expander {
     private mutating func beginWhole(_ expansion: Expansion, under scopeKey: [UInt8]) throws(StoreError) {
         let found = try table.scope(for: scopeKey)
         var scope = found ?? .unsubscribed
-        if try completesSubscription(expansion, knowing: found) { scope.subscription = .answered }
+        if try completesSubscription(expansion, knownBefore: found) { scope.subscription = .answered }
         scope.begin(
             expansion.state(version: expansion.version, timestamp: expansion.timestamp),
             as: expansion.content.event, generation: expansion.generation, walk: expansion.cursor)
         if scope != found ?? .unsubscribed { set(scope, under: scopeKey) }
     }
 
-    /// Whether the expansion brings the lane everything that an answer to its subscription would bring. A start that
-    /// opens a generation does not update existing activities, so those still wait for an answer.
+    /// Whether the expansion makes an answer to the lane's subscription unnecessary. The answer would bring the group's
+    /// newest state to the activities in the lane. An update or an END does the same. A start updates no activity, so it
+    /// does only if there is none to update: it opens the group's generation, and the lane has neither a row of the group
+    /// nor an activity of it.
     private func completesSubscription(
-        _ expansion: Expansion, knowing scope: LaneScope?
+        _ expansion: Expansion, knownBefore scope: LaneScope?
     ) throws(StoreError) -> Bool {
         guard expansion.content.event == .start, let group = expansion.key.group else { return true }
-        if scope != nil || expansion.version != expansion.generation { return false }
-        return try !registry.hasActivities(of: group, app: expansion.key.app)
+        let opensGeneration = expansion.version == expansion.generation
+        return try opensGeneration && scope == nil
+            ? !registry.hasActivities(of: group, app: expansion.key.app) : false
     }
 
     /// Begins an expansion for recipients of a list, or for the owner of a private group. It can be repeated.
     mutating func begin(
         _ expansion: Expansion, for list: ArraySlice<Expansion.ScopedRecipient>, under scopeKey: [UInt8]
     ) throws(StoreError) {
-        let isPrivate = expansion.key.recipient != nil
-        let whole = isPrivate ? LaneScope() : try table.scope(for: scopeKey) ?? .unsubscribed
-        var begun: [String] = []
-        let event = expansion.content.event
-        for recipient in list {
-            // A start that joins the group's generation changes no row of the recipient.
-            if event == .start, recipient.scope == .group, !isPrivate { continue }
-            let recipientKey =
-                isPrivate ? scopeKey : expansion.key.narrowed(to: recipient.recipient).bytes
-            let found = try table.scope(for: recipientKey)
-            var scope = found ?? LaneScope()
-            let rows = RecipientRows(whole: whole, own: found)
-            let timestamp = rows.timestamp(
-                of: event, version: recipient.version, generation: recipient.generation,
-                planned: recipient.timestamp)
-            let replaced = isPrivate ? nil : scope.standing(without: rows.cancelledSends)
-            scope.begin(
-                expansion.state(version: recipient.version, timestamp: timestamp), as: event,
-                generation: recipient.generation, replacing: replaced)
-            if scope != found ?? LaneScope() { set(scope, under: recipientKey) }
-            if !isPrivate { begun.append(recipient.recipient.text) }
+        if expansion.key.recipient != nil {
+            for owner in list { try begin(expansion, for: owner, whole: nil, under: scopeKey) }
+            return
         }
-        try noteRows(of: begun, in: expansion.key)
+        let whole = try table.scope(for: scopeKey) ?? .unsubscribed
+        // A start that joins the group's generation changes no row of the recipient.
+        let begun = list.filter { expansion.content.event != .start || $0.scope != .group }
+        for scoped in begun {
+            let key = expansion.key.narrowed(to: scoped.recipient).bytes
+            try begin(expansion, for: scoped, whole: whole, under: key)
+        }
+        try noteRows(of: begun.map(\.recipient.text), in: expansion.key)
     }
 
-    /// Puts recipients of a start into generations of their own. An END to a named activity also ends its owner's part
-    /// of the group's generation, and only the lane knows that. This start opens the owner's new generation, unless an
-    /// earlier start did.
+    /// Begins an expansion in a recipient's row.
+    ///
+    /// - Parameters:
+    ///   - whole: the row of the shared group. Nil for a private group, whose only row is its owner's.
+    ///   - key: the key of the recipient's row.
+    private mutating func begin(
+        _ expansion: Expansion, for scoped: Expansion.ScopedRecipient, whole: LaneScope?, under key: [UInt8]
+    ) throws(StoreError) {
+        let found = try table.scope(for: key)
+        var scope = found ?? LaneScope()
+        let event = expansion.content.event
+        let rows = RecipientRows(whole: whole ?? LaneScope(), own: found)
+        let timestamp = rows.timestamp(
+            of: event, version: scoped.version, generation: scoped.generation, planned: scoped.timestamp)
+        // After a cancel the lane restores the state before. For a private group the planner does, which keeps that
+        // state.
+        let replaced = whole == nil ? nil : scope.standing(without: rows.cancelledSends)
+        scope.begin(
+            expansion.state(version: scoped.version, timestamp: timestamp), as: event,
+            generation: scoped.generation, replacing: replaced)
+        if scope != found ?? LaneScope() { set(scope, under: key) }
+    }
+
+    /// Gives a separate generation to each recipient of a start whose part of the group's generation has ended. The
+    /// planner did not see that END: it named an activity, and only the lane knows the owner.
     private func reopenGenerations(in expansion: inout Expansion) throws(StoreError) {
         guard expansion.content.event == .start, expansion.key.recipient == nil,
             case .recipients(var list) = expansion.targets
@@ -94,8 +109,10 @@ extension Expander {
             else { continue }
             list[index].scope = .recipient
             if own.generation > own.endVersion {
+                // An earlier start has opened the generation after that END, and this start joins it.
                 list[index].generation = own.generation
             } else {
+                // This start opens it.
                 (list[index].generation, list[index].version) = (expansion.sequence, expansion.sequence)
                 list[index].timestamp = expansion.timestamp
             }
@@ -149,6 +166,7 @@ extension LaneScope {
         }
         guard state.version > version else { return }
         version = state.version
+        // The recipient's phones may have a timestamp of a newer send to the whole group (`timestampVersion`).
         if version > timestampVersion { (timestamp, timestampVersion) = (state.timestamp, version) }
         replacedState = event == .update && replaced?.content.event != .end ? replaced : nil
         newestState = state

@@ -8,8 +8,7 @@ internal import Store
 // From the targets of an expansion to pages of the registry.
 
 extension Expander {
-    /// The most tokens of a group of named recipients in one transaction. The next transaction continues with
-    /// the rest.
+    /// The most tokens of a group of named recipients in one transaction. The next transaction continues with the rest.
     private static var namedTokensMax: Int { 20_000 }
 
     /// The most tokens that a walk reads before it looks at the time.
@@ -22,9 +21,7 @@ extension Expander {
     /// send is open, the new walk begins where the older one has come to, so that frequent updates together visit every
     /// member. Otherwise each update begins at another place of the lane, so that no member is always last. Nil for
     /// other expansions.
-    func firstCursor(
-        of expansion: Expansion, under scopeKey: [UInt8]
-    ) throws(StoreError) -> PageCursor? {
+    func firstCursor(of expansion: Expansion, under scopeKey: [UInt8]) throws(StoreError) -> PageCursor? {
         switch expansion.targets {
         case .recipients, .activities: return nil
         case .everyone, .segments, .tags, .combination, .group, .newMembers: break
@@ -34,7 +31,7 @@ extension Expander {
         guard let open, open.version < expansion.version, let walk = PageCursor(walkBytes: open.cursor) else {
             return PageCursor(ofUpdateNumber: expansion.precedingUpdates)
         }
-        return PageCursor(continuing: walk)
+        return PageCursor(startingAt: walk.range.lower)
     }
 
     /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group.
@@ -42,23 +39,24 @@ extension Expander {
     mutating func walkAudience(
         of walk: inout ExpansionWalk, under scopeKey: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> PageCursor? {
-        let whole = try table.scope(for: scopeKey) ?? LaneScope()
+        let whole = try table.scope(for: scopeKey) ?? .unsubscribed
         if whole.endsWalk(of: walk.expansion) {
             try countRest(of: &walk, in: whole)
             return nil
         }
         guard let selection = selection(of: walk, recipients: nil) else { return nil }
+        // Members lie in two places, in one order of positions: in the registry, and in the index of joined activities.
+        // Each round takes the next part of that order. It reads the index first. If the index has more activities than
+        // are read at once, the part ends before the first of the rest. The page of the registry may end it earlier.
         var cursor = walk.cursor
         while true {
             let joined = try joinedMembers(of: walk, whole, in: cursor.range)
             let next = try registry.fillPage(
-                with: selection, from: cursor, upTo: joined.end, into: &page,
+                with: selection, from: cursor, upTo: joined.restPosition, into: &page,
                 rowsMax: min(max(1, walk.rowsLeft), Self.tokensAtATime))
-            let end = cursor.pageEnd(before: next)
-            let positions = KeyRange(from: cursor.range.lower, upTo: end)
-            walk.rows += page.count + page.exclusions.total
             try take(page, of: &walk, whole: whole, named: [:])
-            try walkJoined(joined.ids(in: positions), of: &walk, whole: whole, by: &page)
+            let ids = joined.ids(before: cursor.pageEnd(before: next))
+            try walkJoined(ids, of: &walk, whole: whole, by: &page)
             guard let next else { return nil }
             guard walk.mayContinue else { return next }
             cursor = next
@@ -67,20 +65,19 @@ extension Expander {
 
     // MARK: Joined activities
 
-    /// Returns the activities that have joined the group without reporting it, from the beginning of a range.
+    /// Reads the activities that have joined the group without reporting it, from the beginning of a range.
     private func joinedMembers(
         of walk: ExpansionWalk, _ whole: LaneScope, in range: KeyRange
     ) throws(StoreError) -> JoinedMembers {
         guard mayHaveJoined(walk, whole) else { return JoinedMembers() }
         let countMax = min(max(1, walk.rowsLeft), Self.joinedAtATimeMax)
         let joined = try table.joinedActivities(of: walk.expansion.key, in: range, countMax: countMax + 1)
-        return joined.count > countMax
-            ? JoinedMembers(activities: joined.dropLast(), end: joined[countMax].position)
-            : JoinedMembers(activities: joined[...], end: nil)
+        return JoinedMembers(
+            activities: joined.prefix(countMax), restPosition: joined.dropFirst(countMax).first?.position)
     }
 
-    /// Walks activities that have joined the group. They are already in the order of the walk, but their rows lie
-    /// among the rows without a group.
+    /// Walks the activities of a part that have joined the group. The registry has their rows under no group, so they
+    /// are looked up by their ids.
     private mutating func walkJoined(
         _ activities: [String], of walk: inout ExpansionWalk, whole: LaneScope, by page: inout TokenPage
     ) throws(StoreError) {
@@ -91,26 +88,26 @@ extension Expander {
         var cursor: PageCursor? = PageCursor()
         while let place = cursor {
             cursor = try registry.fillPage(with: selection, from: place, into: &page)
-            walk.rows += page.count + page.exclusions.total
             try take(page, of: &walk, whole: whole, named: [:], isOfJoined: true)
         }
     }
 
     // MARK: Lists
 
-    /// Walks named recipients, some at a time. Finished recipients leave the expansion.
+    /// Walks named recipients, some at a time. Finished recipients leave the expansion. Returns the cursor to continue
+    /// at, within the rows of the first recipients that are left.
     mutating func walkList(
         _ list: [Expansion.ScopedRecipient], of walk: inout ExpansionWalk, under scopeKey: [UInt8],
         by page: inout TokenPage
     ) throws(StoreError) -> PageCursor? {
-        // Most lanes have no activity of a send to named activities.
+        // `nameRecipients` has replaced named activities by their owners, and most lanes have none of them.
         if list.isEmpty { return nil }
         var left = list[...]
         var cursor = walk.cursor
         repeat {
             let some = nextRecipients(in: left, of: walk.expansion)
-            // An earlier version of this program began the recipients of a list page by page. A continuation that it
-            // wrote may have recipients that were not begun.
+            // An earlier version of this program wrote the rows of a list page by page. In a continuation of that
+            // version, the rows of these recipients may be missing.
             if !walk.isFirstPage, !walk.expansion.isDryRun {
                 try begin(walk.expansion, for: some, under: scopeKey)
             }
@@ -138,41 +135,36 @@ extension Expander {
         return some.prefix { $0.generation == first.generation }
     }
 
+    /// Walks recipients together, to the end of their rows or up to `namedTokensMax`. Returns the cursor to continue at.
     private mutating func walkRecipients(
         _ some: ArraySlice<Expansion.ScopedRecipient>, from start: PageCursor, of walk: inout ExpansionWalk,
         under scopeKey: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> PageCursor? {
-        let isPrivate = walk.expansion.key.recipient != nil
         let scope = try table.scope(for: scopeKey) ?? .unsubscribed
         // The row of a private group is its owner's row, so no row counts for the whole group.
-        let whole = isPrivate ? LaneScope() : scope
-        let mayHaveJoined = mayHaveJoined(walk, scope)
-        var named: [[UInt8]: Expansion.ScopedRecipient] = [:]
-        for scoped in some { named[Array(scoped.recipient.text.utf8)] = scoped }
-        let recipients = NamedRecipients(some.map(\.recipient))
+        let whole = walk.expansion.key.recipient == nil ? scope : LaneScope()
+        let named = Dictionary(some.map { (Array($0.recipient.text.utf8), $0) }, uniquingKeysWith: { $1 })
         walk.reached.removeAll(keepingCapacity: true)
         guard
             let selection = selection(
-                of: walk, recipients: recipients, generation: some.first?.generation,
-                mayHaveJoined: mayHaveJoined)
+                of: walk, recipients: NamedRecipients(some.map(\.recipient)),
+                generation: some.first?.generation, mayHaveJoined: mayHaveJoined(walk, scope))
         else { return nil }
+        let rowsBefore = walk.rows
         var cursor = start
-        var looked = 0
-        // The recipients that are walked together are finished together, also beyond `rowsMax`, up to `namedTokensMax`.
-        while true {
+        // The recipients that are walked together are finished together. So `rowsMax` limits only a page here.
+        while walk.rows - rowsBefore < Self.namedTokensMax {
             let next = try registry.fillPage(
                 with: selection, from: cursor, into: &page,
                 rowsMax: min(max(1, walk.rowsMax), Self.tokensAtATime))
-            looked += page.count + page.exclusions.total
-            walk.rows += page.count + page.exclusions.total
             try take(page, of: &walk, whole: whole, named: named)
             guard let next else {
                 try countWithoutToken(of: some, in: &walk, by: &page)
                 return nil
             }
             cursor = next
-            if looked >= Self.namedTokensMax { return cursor }
         }
+        return cursor
     }
 
     /// Counts the recipients without any token and without a row that gives a reason.
@@ -193,6 +185,12 @@ extension Expander {
     func joined(_ row: borrowing TokenPageRow, app: String) throws(StoreError) -> ScopeKey? {
         guard row.group == nil, let activity = row.activity else { return nil }
         return try table.scope(for: ScopeKey(app: app, activity: activity).bytes)?.joinedGroup
+    }
+
+    /// Whether the row's activity has reported the group, or has joined it and reported none.
+    func isMember(_ row: borrowing TokenPageRow, of group: String, app: String) throws(StoreError) -> Bool {
+        if let reported = row.group { return Array(group.utf8).equals(reported) }
+        return try joined(row, app: app)?.group?.isExactlyEqual(to: group) ?? false
     }
 
     /// Whether the walk must look for activities that have joined the group without reporting it.
@@ -251,40 +249,16 @@ extension ExpansionWalk {
     }
 }
 
-/// Activities that have joined a group, in the order of a walk.
+/// The next activities of a walk that have joined a group.
 private struct JoinedMembers {
+    /// The activities that were read at once, in the order of their positions.
     var activities: ArraySlice<JoinedActivity> = []
-    /// The position of the next activity. Nil if there is no other in the range.
-    var end: [UInt8]?
+    /// The position of the first one that was not read. Nil if there is no other in the range.
+    var restPosition: [UInt8]?
 
-    /// Returns the ids of the activities in a page.
-    func ids(in positions: KeyRange) -> [String] {
-        activities.prefix { activity in
-            positions.upper.map { activity.position.lexicographicallyPrecedes($0) } ?? true
-        }
-        .map(\.id)
-    }
-}
-
-extension TokenPageRow {
-    /// The number of bytes of "update:", with which the entry of an activity begins.
-    private static var updatePrefixByteCount: Int { 7 }
-
-    /// Whether the row belongs to a group.
-    ///
-    /// - Parameter joined: the group that the row's activity has joined. It counts if the activity has reported no
-    ///   group.
-    func belongs(to name: String, joined: ScopeKey?) -> Bool {
-        guard let reported = group else { return joined?.group?.isExactlyEqual(to: name) ?? false }
-        return Array(name.utf8).equals(reported)
-    }
-
-    /// The activity's id. Nil for a row of a start token.
-    var activity: String? {
-        let entry = entryText
-        guard entry.count > Self.updatePrefixByteCount, entry[0] == UInt8(ascii: "u") else { return nil }
-        return String(
-            decoding: [UInt8](copying: entry.extracting(Self.updatePrefixByteCount..<entry.count)),
-            as: UTF8.self)
+    /// Returns the ids of the activities before a position.
+    func ids(before end: [UInt8]?) -> [String] {
+        activities.prefix { activity in end.map { activity.position.lexicographicallyPrecedes($0) } ?? true }
+            .map(\.id)
     }
 }

@@ -26,7 +26,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     let recipientsAtATime: Int
     /// The memory for the key of the table's row that is read or written now.
     var rowKey: [UInt8] = []
-    /// The group of the previous token, while news are taken.
+    /// The group of the previous token, while `catchUp` takes the registry's news.
     var cachedGroup: CachedGroup?
     /// The pushes of this transaction, and those that APNs would refuse because of their size.
     var variants: [SharedPush: JobOutput.Variant] = [:]
@@ -110,6 +110,8 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         return walk.rows
     }
 
+    /// Reports that the lane is done with an expansion. For an answer to a subscription nothing is reported, because it
+    /// repeats an expansion that is reported already.
     private mutating func close(_ expansion: Expansion) {
         if expansion.targets != .newMembers { output.addCompletion(of: expansion, lane: lane, at: now) }
     }
@@ -119,6 +121,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     /// and half of the group must not stay open.
     package mutating func stop(_ stop: StopInstruction) throws(StoreError) {
         let key = stop.key.bytes
+        // A group without a row is one to which the lane has not subscribed.
         var scope = try table.scope(for: key) ?? .unsubscribed
         if scope.cancelledSends.contains(stop.send) { return }
         if scope.cancelledSends.count >= LaneScope.cancelledSendsMax { scope.cancelledSends.removeFirst() }

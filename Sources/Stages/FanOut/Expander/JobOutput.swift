@@ -130,9 +130,7 @@ package struct JobOutput: ~Copyable {
 
     /// Returns the open sheet for the environment and type. It is nearly always the first, because the phones
     /// of a send share both.
-    private mutating func openSheet(
-        of content: Int, environment: Environment, type: Span<UInt8>?
-    ) -> Int {
+    private mutating func openSheet(of content: Int, environment: Environment, type: Span<UInt8>?) -> Int {
         for slot in sharedContents[content].openSheets.indices
         where sharedContents[content].openSheets[slot].environment == environment
             && sharedContents[content].openSheets[slot].hasType(type)

@@ -17,10 +17,6 @@ extension PageCursor {
         self.init(startingAt: UInt16(fraction * 65_536))
     }
 
-    /// Makes the first cursor of an update that supersedes an open walk. It begins where that walk has come to. So
-    /// updates that come faster than their walks together visit every member in one pass.
-    init(continuing walk: PageCursor) { self.init(startingAt: walk.range.lower) }
-
     /// The form in `Expansion.cursor` and in `LaneScope.Walk`.
     package var walkBytes: [UInt8] { [Self.walkLayout] + bytes }
 
@@ -28,11 +24,5 @@ extension PageCursor {
     init?(walkBytes bytes: [UInt8]) {
         guard bytes.first == Self.walkLayout else { return nil }
         self.init(bytes: Array(bytes.dropFirst()))
-    }
-
-    /// Whether the walk will still reach a row of the group, reported or joined.
-    func willReach(_ row: borrowing TokenPageRow, joined: Bool) -> Bool {
-        guard joined, let activity = row.activity else { return willVisit(row) }
-        return willVisit(JoinedActivity(id: activity).position)
     }
 }

@@ -25,9 +25,9 @@ struct LaneShare {
 extension ExpanderDecider {
     /// The most requests of one lane in a transaction.
     private static let requestsMax = 1000
-    /// The most requests of one topic of a lane that are read ahead. Above it, or above `bytesAheadMax`, the
-    /// topic of the lane is paused. The limit is one transaction, because a pause discards prefetched records
-    /// and they are fetched again.
+    /// The most requests of one topic of a lane that are read ahead. Above it, or above `bytesAheadMax`, the topic of
+    /// the lane is paused. The limit is what one transaction can take. A lower one would pause more often, and each
+    /// pause discards prefetched records, which are then fetched again.
     private static let requestsAheadMax = requestsMax
     static let bytesAheadMax = 1 << 20
     /// The cost of a token in a start, relative to an update. A start also adds a ledger row, which is written, kept in
@@ -188,9 +188,7 @@ extension ExpanderDecider {
     /// - Returns: false if something must be read again.
     private func catchUpWithRegistry(
         in shares: inout [LaneShare], topic: ExpanderInputTopic, began: Instant
-    ) throws
-        -> Bool
-    {
+    ) throws -> Bool {
         var isMore = true
         while isMore {
             for index in shares.indices {
@@ -241,7 +239,7 @@ extension ExpanderDecider {
     ///
     /// - Returns: false if something must be read again.
     private func expand(_ topic: ExpanderInputTopic, in shares: inout [LaneShare]) throws -> Bool {
-        // About as much time is for the commit.
+        // Half of the time is for the walks, because the commit takes about as long.
         let end = stage.time.now().advanced(byMilliseconds: settings.pageMilliseconds / 2)
         let busy = shares.indices.filter { isWaiting(topic, in: shares[$0].lane) }
         var rowsLeft = settings.pageRowsMax
@@ -250,13 +248,13 @@ extension ExpanderDecider {
             let now = stage.time.now()
             let laneEnd = now.advanced(byMilliseconds: max(0, end.milliseconds(since: now)) / lanesLeft)
             do throws(StoreError) {
-                try expand(
-                    topic, in: &shares[index], rowsMax: max(1, rowsLeft / lanesLeft), until: laneEnd)
+                try expand(topic, in: &shares[index], rowsMax: max(1, rowsLeft / lanesLeft), until: laneEnd)
             } catch {
                 try repair(partition: shares[index].lane.partition, after: error)
                 return false
             }
             rowsLeft -= shares[index].rows
+            // A newer version of this program has written a row that this one cannot read, so it must not decide.
             if let newer = shares[index].worker.table.newerRecord {
                 throw StageFailure.newerRecord(newer.description)
             }

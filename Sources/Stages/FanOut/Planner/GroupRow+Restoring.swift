@@ -11,7 +11,7 @@ extension GroupRow {
     /// then only the lanes know the scope's last state, and they restore it.
     ///
     /// - Parameter whole: the group's row.
-    func statesThatNextUpdateReplaces(cancelledIn whole: GroupRow) -> [ScopeState] {
+    func statesThatNextUpdateReplaces(exceptCancelledIn whole: GroupRow) -> [ScopeState] {
         guard let newestState else { return [] }
         let standing = ([newestState] + replacedStates).lazy
             .filter { !whole.cancelledSends.contains(originOf: $0) }
@@ -22,7 +22,7 @@ extension GroupRow {
     /// newer state, or if the newest is not an update.
     ///
     /// - Parameter whole: the group's row.
-    func restorableStates(from cancel: Cancellation, cancelledIn whole: GroupRow) -> [ScopeState] {
+    func restorableStates(from cancel: Cancellation, exceptCancelledIn whole: GroupRow) -> [ScopeState] {
         guard let newestState, newestState.originates(from: cancel.send), newestState.content.event == .update
         else { return [] }
         return replacedStates.filter { !whole.cancelledSends.contains(originOf: $0) }.map(\.restored)

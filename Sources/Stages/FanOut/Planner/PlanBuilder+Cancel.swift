@@ -61,11 +61,10 @@ extension PlanBuilder {
                 part: .planner(part)))
     }
 
-    /// Sends the earlier state again with a newer version, because phones may already show the cancelled
-    /// update.
+    /// Sends the earlier state again with a newer version, because phones may already show the cancelled update.
     private mutating func undo(_ cancel: Cancellation, _ row: inout GroupRow, in table: inout some GroupTable)
     {
-        let states = row.restorableStates(from: cancel, cancelledIn: row)
+        let states = row.restorableStates(from: cancel, exceptCancelledIn: row)
         guard let previous = states.first,
             ScopePhase(row).after(.cancelOfNewestUpdate).action == .restoreState
         else { return }
@@ -83,7 +82,7 @@ extension PlanBuilder {
         _ cancel: Cancellation, in own: GroupRow, of recipient: Recipient, within whole: GroupRow,
         in table: inout some GroupTable
     ) {
-        let states = own.restorableStates(from: cancel, cancelledIn: whole)
+        let states = own.restorableStates(from: cancel, exceptCancelledIn: whole)
         guard let previous = states.first, own.version > whole.version,
             ScopePhase(own: own, whole: whole).after(.cancelOfNewestUpdate).action == .restoreState,
             case .user(let user) = recipient

@@ -3,130 +3,144 @@ internal import Payloads
 internal import Sends
 internal import Store
 
-// Sends to named users and activities of a group. Each of them is a separate scope within the group.
+// Sends to named users and activities of a group. Each of them is a separate scope within the group: `own` is its row,
+// and `whole` the group's.
 
 extension PlanBuilder {
-    /// Splits a send to users by their lanes, with the version of each user's scope. A start comes here after
-    /// `start(_:_:in:)` has opened the group's generation or joined it. Users join that generation. A user whose own
-    /// END came later begins a separate generation.
+    /// Plans a send to users, and sends each lane its part of them. A start comes here after `start(_:_:in:)` has opened
+    /// the group's generation or joined it.
     mutating func planForUsers(
         _ users: [String], with send: Send, _ row: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         var (send, row) = (send, row)
-        // An update to a list, or with `conflate: false`, is not held. The update that the group holds is older, so it
-        // goes first.
-        if send.content.event == .update, users.count > 1 || !send.isConflatable {
-            releaseHeldSend(of: &row, in: &table)
-        }
-        if let user = users.first, users.count == 1 {
-            let own = try currentRow(of: key.narrowed(to: .user(user)), in: table)
-            let isHeld = holdIfNeeded(send, own, whole: row, of: .user(user), in: &table)
-            if isHeld { return }
+        let single = users.count == 1 ? Recipient.user(users[0]) : nil
+        switch send.content.event {
+        case .start:
             // The start carries the user's own newest state, which is newer than the group's.
-            if send.content.event == .start, let state = own.ownState(within: row) {
+            if let single,
+                let state = try currentRow(of: key.narrowed(to: single), in: table).ownState(within: row)
+            {
                 send.content.replaceState(with: state)
             }
+        case .update:
+            if let single, send.isConflatable {
+                if try holdIfNeeded(send, within: row, of: single, in: &table) { return }
+            } else {
+                // This update cannot wait. The update that the group holds is older, so it goes first.
+                releaseHeldSend(of: &row, in: &table)
+            }
+        case .end: break
         }
         // `start(_:_:in:)` has already given a start its place in the order of the group.
         let version = send.content.event == .start ? row.highestVersion : nextVersion(in: row)
-        var found: [ScopedByLane] = []
+        var planned: [Int: [Expansion.ScopedRecipient]] = [:]
         var ended = 0
         for user in users {
             let recipient = Recipient.user(user)
-            guard
-                let scoped = try planForRecipient(
-                    recipient, with: send, version: version, within: &row, in: &table)
-            else {
+            let scoped = try planForRecipient(
+                recipient, with: send, version: version, within: &row, in: &table)
+            guard let scoped else {
                 ended += 1
                 continue
             }
             let lane = planner.lane(of: recipient, app: key.app)
             // A cancel must find the lane.
             row.memberLanes.insert(lane)
-            found.append(ScopedByLane(lane: lane, scoped: scoped))
+            // The order within a lane is the order of the request.
+            planned[lane, default: []].append(scoped)
         }
         row.lastSendAt = stamp
         table.set(row, of: key)
         // `ifVersion` of the next send to these users is compared with the version of each of them.
-        guard let reportedVersion = found.map(\.scoped.version).max() else {
+        guard let reportedVersion = planned.values.joined().map(\.version).max() else {
             return report(.ended, for: send, ended: ended)
         }
-        // The order within a lane is the order of the request.
-        let lanes = Dictionary(grouping: found, by: \.lane).sorted { $0.key < $1.key }
-        for (lane, list) in lanes {
-            let targets = Expansion.Targets.recipients(list.map(\.scoped))
+        for (lane, recipients) in planned.sorted(by: { $0.key < $1.key }) {
             let expansion = expansion(
-                send, to: targets, as: row, version: row.version, timestamp: row.timestamp)
+                send, to: .recipients(recipients), as: row, version: row.version, timestamp: row.timestamp)
             add(.expansion(expansion), for: .only(LaneSet([lane])))
         }
         report(
-            .planned, for: send, version: reportedVersion, generation: row.generation, lanes: lanes.count,
+            .planned, for: send, version: reportedVersion, generation: row.generation, lanes: planned.count,
             findings: findings(ofPlanned: send, row), ended: ended)
     }
 
-    private struct ScopedByLane {
-        let lane: Int
-        let scoped: Expansion.ScopedRecipient
-    }
-
-    /// Holds an update to one recipient if its timestamp would be ahead of the clock, or if the whole group
-    /// holds an earlier send. Of several held sends only the newest goes. So a send with `conflate: false` is
-    /// not held. Returns whether the send is held.
+    /// Holds an update to one recipient if its timestamp would be ahead of the clock, or if the whole group holds an
+    /// earlier send. Of several held sends only the newest goes. Returns whether the send is held.
     private mutating func holdIfNeeded(
-        _ send: Send, _ own: GroupRow, whole: GroupRow, of recipient: Recipient,
-        in table: inout some GroupTable
-    ) -> Bool {
-        guard send.content.event == .update, send.isConflatable, !send.isDryRun,
-            ScopePhase(own: own, whole: whole).action(of: .update) == .sendState
-        else {
-            return false
-        }
+        _ send: Send, within whole: GroupRow, of recipient: Recipient, in table: inout some GroupTable
+    ) throws(StoreError) -> Bool {
+        let ownKey = key.narrowed(to: recipient)
+        var own = try currentRow(of: ownKey, in: table)
+        let action = ScopePhase(own: own, whole: whole).action(of: .update)
+        if send.isDryRun || action != .sendState { return false }
         let timestamp = ScopeTimestamps.next(own: own, whole: whole, at: now)
         guard whole.heldSend != nil || ScopeTimestamps.isTooFarAhead(timestamp, at: now) else {
             return false
         }
-        var own = own
         supersedeHeldSend(of: &own)
         own.heldSend = send
+        // If the count has grown when the send is due, a newer send to the whole group has replaced it.
         own.groupSendCountWhenHeld = whole.groupSendCount
         own.lastSendAt = stamp
-        table.set(own, of: key.narrowed(to: recipient))
+        table.set(own, of: ownKey)
         plan.heldSend = Plan.HeldSend(
-            key: key.narrowed(to: recipient), at: max(timestamp - ScopeTimestamps.aheadSecondsMax, now + 1))
+            key: ownKey, at: max(timestamp - ScopeTimestamps.aheadSecondsMax, now + 1))
         report(.held, for: send)
         return true
     }
 
-    /// Returns the recipient with the version that the send has for it. Returns nil if the recipient's generation in
-    /// the group has ended.
+    /// The result of a send for one recipient of a group.
+    private enum RecipientResult {
+        /// The recipient's generation has ended, so the recipient gets nothing.
+        case ended
+        /// The start adds the recipient to a generation that is open already. The recipient gets the newest state of
+        /// that generation, so no row changes.
+        case joins
+        /// The recipient gets a new state: the send's.
+        case advances
+
+        init(of send: Send, own: GroupRow, whole: GroupRow) {
+            switch ScopePhase(own: own, whole: whole).action(of: send.content.event) {
+            case .joinGeneration: self = .joins
+            case .openGeneration: self = .advances
+            case .refuseUpdate, .repeatEnd: self = .ended
+            // A send that was scheduled before the recipient's END is for the generation that this END has closed.
+            default: self = own.hasEnded(since: send.scheduledAt) ? .ended : .advances
+            }
+        }
+    }
+
+    /// Returns the recipient with the version that the send has for it, or nil if it gets nothing.
     private mutating func planForRecipient(
         _ recipient: Recipient, with send: Send, version: Int64, within whole: inout GroupRow,
         in table: inout some GroupTable
     ) throws(StoreError) -> Expansion.ScopedRecipient? {
         var own = try currentRow(of: key.narrowed(to: recipient), in: table)
-        let action = ScopePhase(own: own, whole: whole).action(of: send.content.event)
-        if action == .joinGeneration {
-            let hasOwn = own.generation > whole.generation
-            // The version tells which state the start carries: the recipient's own, which `planForUsers` has put into
-            // it, or the group's. If it is the group's, the lane may know a newer state of the recipient.
-            let isOwnState = send.audience.namesOne && own.ownState(within: whole) != nil
+        let isSingle = send.audience.namesOne
+        switch RecipientResult(of: send, own: own, whole: whole) {
+        case .ended: return nil
+        case .joins:
+            // A start to a single user carries the user's own state, if there is one (`planForUsers`). Otherwise it
+            // carries the group's, and the lane replaces it if it knows a newer one of the recipient.
+            let carried = isSingle && own.ownState(within: whole) != nil ? own : whole
             return Expansion.ScopedRecipient(
-                recipient, scope: hasOwn ? .recipient : .group,
-                generation: max(own.generation, whole.generation),
-                version: isOwnState ? own.version : whole.version,
-                timestamp: isOwnState ? own.timestamp : whole.timestamp)
+                recipient, scope: own.generation > whole.generation ? .recipient : .group,
+                generation: max(own.generation, whole.generation), version: carried.version,
+                timestamp: carried.timestamp)
+        case .advances:
+            supersedeHeldSend(of: &own)
+            // A cancel brings back the state before the update: the recipient's own, or the group's if that is newer.
+            // States are kept only for a single recipient. For a list of ten thousand users, the rows would hold ten
+            // thousand copies, and the lanes have the state anyway.
+            let before = own.version > whole.version ? own : whole
+            own.replacedStates =
+                isSingle && send.content.event == .update
+                ? before.statesThatNextUpdateReplaces(exceptCancelledIn: whole) : []
+            return advance(
+                own, of: recipient, by: send, keepsState: isSingle, version: version, within: &whole,
+                in: &table)
         }
-        if action == .refuseUpdate || action == .repeatEnd { return nil }
-        if send.content.event != .start, own.hasEnded(since: send.scheduledAt) { return nil }
-        supersedeHeldSend(of: &own)
-        // A state is stored only if it was for this recipient alone. For a list of ten thousand users, the rows would
-        // hold ten thousand copies, and the lanes have the state anyway.
-        let isAlone = send.audience.namesOne
-        let shown = own.version > whole.version ? own : whole
-        let replacesState = isAlone && send.content.event == .update
-        own.replacedStates = replacesState ? shown.statesThatNextUpdateReplaces(cancelledIn: whole) : []
-        return advance(
-            own, of: recipient, by: send, keepsState: isAlone, version: version, within: &whole, in: &table)
     }
 
     /// Gives the recipient's phones a new state.
@@ -149,9 +163,10 @@ extension PlanBuilder {
         switch send.content.event {
         case .start: own.generation = version
         case .update: own.updateCount += 1
-        case .end: (own.endVersion, own.endTimestamp) = (version, stamp)
+        case .end: (own.endVersion, own.endStamp) = (version, stamp)
         }
-        whole.noteRecipient(version: version, timestamp: timestamp)
+        whole.highestVersion = max(whole.highestVersion, version)
+        whole.highestTimestamp = max(whole.highestTimestamp, timestamp)
         table.set(own, of: key.narrowed(to: recipient))
         return Expansion.ScopedRecipient(
             recipient, scope: .recipient, generation: max(own.generation, whole.generation),
@@ -169,6 +184,8 @@ extension PlanBuilder {
         var row = row
         if send.content.event == .update { releaseHeldSend(of: &row, in: &table) }
         let version = nextVersion(in: row)
+        // The group's own version and timestamp stay, because only lanes know the recipients. `ifVersion` of the next
+        // send to named activities is compared with `laneOnlyVersion`.
         (row.laneOnlyVersion, row.highestVersion) = (version, version)
         row.lastSendAt = stamp
         table.set(row, of: key)
@@ -188,13 +205,5 @@ extension PlanBuilder {
         return [
             "audience: names \(names.count) activities. It reaches only those whose tokens are known now. A send that names at most \(countMax) also reaches tokens that come later"
         ]
-    }
-}
-
-extension GroupRow {
-    /// Notes the send to one recipient of the group.
-    mutating func noteRecipient(version: Int64, timestamp: Int64) {
-        highestVersion = max(highestVersion, version)
-        highestTimestamp = max(highestTimestamp, timestamp)
     }
 }

@@ -15,7 +15,7 @@ extension PlanBuilder {
         row.memberLanes.insert(subscription.lane)
         row.membersUntil = max(row.membersUntil, SubscribedGroups.membersUntil(subscribedAt: stamp))
         if row != before {
-            if try updateGroupCount(for: row, after: before, in: &table) {
+            if try updateGroupCount(for: row, changedFrom: before, in: &table) {
                 table.set(row, of: key)
             } else {
                 row = before
@@ -28,7 +28,7 @@ extension PlanBuilder {
     /// Updates the app's row, which counts the groups that only subscriptions have made. Returns false if the group is
     /// new and the limit is reached. The app's row then says that unknown groups may have members in any lane.
     private func updateGroupCount(
-        for row: GroupRow, after before: GroupRow, in table: inout some GroupTable
+        for row: GroupRow, changedFrom before: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) -> Bool {
         guard key.isSharedGroup else { return true }
         let oldEnd = before.endIfOnlySubscribed(at: stamp)
@@ -53,10 +53,10 @@ extension PlanBuilder {
     ///
     /// - Parameter before: the row before the send.
     func recountSubscribedGroup(
-        after before: GroupRow, in table: inout some GroupTable
+        changedFrom before: GroupRow, in table: inout some GroupTable
     ) throws(StoreError) {
         if before.endIfOnlySubscribed(at: stamp) == nil { return }
-        _ = try updateGroupCount(for: try currentRow(of: key, in: table), after: before, in: &table)
+        _ = try updateGroupCount(for: try currentRow(of: key, in: table), changedFrom: before, in: &table)
     }
 
     /// Answers a lane with the last state of the group, if there is one to send.

@@ -21,15 +21,14 @@ extension PlanBuilder {
     ) {
         let timestamp = ScopeTimestamps.next(whole: row, at: now)
         row.lastSendAt = stamp
-        // A newer send replaces a held one. So a send with `conflate: false` is not held and may go ahead of
-        // the clock.
+        // A newer send replaces a held one. So a send with `conflate: false` is not held and may go ahead of the clock.
         if mayWait, send.isConflatable, ScopeTimestamps.isTooFarAhead(timestamp, at: now) {
             row.heldSend = send
             table.set(row, of: key)
             plan.heldSend = Plan.HeldSend(key: key, at: timestamp - ScopeTimestamps.aheadSecondsMax)
             return report(.held, for: send)
         }
-        row.replacedStates = row.statesThatNextUpdateReplaces(cancelledIn: row)
+        row.replacedStates = row.statesThatNextUpdateReplaces(exceptCancelledIn: row)
         advance(&row, by: send, in: &table)
     }
 
@@ -46,7 +45,7 @@ extension PlanBuilder {
         var expansion = expansion(
             send, to: targets(of: send, in: row), as: row, version: version, timestamp: row.timestamp)
         if send.content.event == .end {
-            (row.endVersion, row.endTimestamp) = (version, stamp)
+            (row.endVersion, row.endStamp) = (version, stamp)
         } else {
             row.updateVersion = version
             expansion.precedingUpdates = row.updateCount
@@ -64,8 +63,8 @@ extension PlanBuilder {
         row.heldSend = nil
     }
 
-    /// Releases the send that the whole group holds, ahead of the clock. The next send came later, cannot
-    /// wait, and must not be overtaken by the held one.
+    /// Plans the send that the whole group holds at once, although its timestamp is then ahead of the clock. The caller
+    /// plans a newer send that cannot wait, and the held one must come before it.
     mutating func releaseHeldSend(of row: inout GroupRow, in table: inout some GroupTable) {
         guard let held = row.heldSend else { return }
         row.heldSend = nil
@@ -90,7 +89,10 @@ extension PlanBuilder {
     mutating func release(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         var row = row
         row.heldSend = nil
-        if isForOneRecipient(send) { return try releaseSendOfRecipient(send, row, in: &table) }
+        // In a shared group the send of a recipient has no owner. In a private group it names the owner.
+        if key.recipient != nil, send.owner == nil {
+            return try releaseSendOfRecipient(send, row, in: &table)
+        }
         if isExpired(send) {
             table.set(row, of: key)
             return report(.expired, for: send)
@@ -104,20 +106,18 @@ extension PlanBuilder {
         let recipientKey = key
         key = key.wholeGroup
         let whole = try currentRow(of: key, in: table)
+        // A newer send to the whole group replaces this one.
+        let isReplaced = whole.groupSendCount != row.groupSendCountWhenHeld
         // The group still holds an older send, which goes first. So this send waits another second.
-        if whole.heldSend != nil, whole.groupSendCount == row.groupSendCountWhenHeld {
+        if whole.heldSend != nil, !isReplaced {
             plan.heldSend = Plan.HeldSend(key: recipientKey, at: now + 1)
             return
         }
         table.set(row, of: recipientKey)
         if isExpired(send) { return report(.expired, for: send) }
-        // A newer send to the whole group has replaced this send.
-        if whole.groupSendCount != row.groupSendCountWhenHeld { return report(.superseded, for: send) }
+        if isReplaced { return report(.superseded, for: send) }
         try apply(send, to: whole, in: &table)
     }
-
-    /// Whether the scope is one recipient within a shared group.
-    private func isForOneRecipient(_ send: Send) -> Bool { key.recipient != nil && send.owner == nil }
 }
 
 extension GroupRow {
@@ -128,20 +128,5 @@ extension GroupRow {
     }
 
     /// Whether the group ended after the send was scheduled. False for a send that was not scheduled.
-    func hasEnded(since scheduledAt: Int64?) -> Bool { scheduledAt.map { endTimestamp > $0 } ?? false }
-}
-
-extension Expansion.Targets {
-    /// The targets of an audience that is not a list of users.
-    init(_ audience: Audience) {
-        switch audience {
-        case .everyone: self = .everyone
-        case .segments(let names): self = .segments(names)
-        case .tags(let names): self = .tags(names)
-        case .combination(let combination): self = .combination(combination)
-        case .group: self = .group
-        case .activities(let names): self = .activities(names)
-        case .users: preconditionFailure("users are split by their lanes")
-        }
-    }
+    func hasEnded(since scheduledAt: Int64?) -> Bool { scheduledAt.map { endStamp > $0 } ?? false }
 }

@@ -11,6 +11,7 @@ struct PlanBuilder {
     static let deadlineSecondsMax: Int64 = 20 * 3600
 
     let planner: Planner
+    /// The scope of the request. `releaseSendOfRecipient` widens it from the recipient to the group.
     var key: ScopeKey
     /// The record's time in milliseconds and in seconds since 1970.
     let stamp: Int64
@@ -37,8 +38,9 @@ struct PlanBuilder {
         if let row = try table.row(of: key), row.isKept(at: stamp) { return row }
         var row = GroupRow()
         guard key.isSharedGroup else { return row }
-        // The lanes with members of a shared group have subscribed, or they will, and then get its newest state. Only
-        // if some subscriptions of the app were not stored, any lane may have members.
+        // A new row names every lane. A shared group needs none: a lane with members has subscribed, or will subscribe
+        // and then gets the newest state. Only if some subscriptions of the app were not stored, any lane may have
+        // members.
         let groups = try table.subscribedGroups(of: key.app)
         if groups?.mayHaveMembersInAnyLane(at: stamp) != true { row.memberLanes = .none }
         return row
@@ -173,15 +175,5 @@ struct PlanBuilder {
         }
         if case .activity(let name) = key.subject { return .activities([name]) }
         return send.content.event == .start ? Expansion.Targets(send.audience) : .group
-    }
-}
-
-extension Audience {
-    /// Whether the audience is one named user or activity.
-    var namesOne: Bool {
-        switch self {
-        case .users(let names), .activities(let names): names.count == 1
-        case .everyone, .segments, .tags, .combination, .group: false
-        }
     }
 }

@@ -13,8 +13,9 @@ package import Store
 /// record that is planned again after a crash, from the committed rows, gets the same plan.
 package struct Planner: Sendable {
     package let lanes: Int
-    /// The most groups of an app in one partition that only subscriptions have made. A subscription to a further group
-    /// is not stored, and unknown groups of the app then get all lanes.
+    /// The most groups of an app in one partition that have members but no send yet: only subscriptions of lanes have
+    /// made their rows. A subscription to a further group is not stored. All lanes then get the sends to groups of the
+    /// app that have no row.
     let subscribedGroupsMax: Int
     private let lane: @Sendable (_ app: String, _ recipient: Recipient) -> Int
 
@@ -48,8 +49,7 @@ package struct Planner: Sendable {
         }
     }
 
-    /// Plans the send that a scope holds, when it is due. The plan is empty if the scope holds no send any
-    /// more.
+    /// Plans the send that a scope holds, when it is due. The plan is empty if the scope holds no send any more.
     ///
     /// - Parameter now: seconds since 1970 by the cluster's clock.
     package func release(_ key: ScopeKey, now: Int64, in table: inout some GroupTable) throws(StoreError)
@@ -60,7 +60,7 @@ package struct Planner: Sendable {
         // the deadline counts from the time of acceptance.
         var builder = PlanBuilder(self, key: key, stamp: now * 1000, unboundedStamp: send.acceptedAt)
         try builder.release(send, row, in: &table)
-        try builder.recountSubscribedGroup(after: row, in: &table)
+        try builder.recountSubscribedGroup(changedFrom: row, in: &table)
         return builder.plan
     }
 
@@ -139,7 +139,7 @@ package struct Planner: Sendable {
             builder.plan.dropEffectsOfDryRun()
         } else {
             try builder.apply(send, to: row, in: &table)
-            try builder.recountSubscribedGroup(after: row, in: &table)
+            try builder.recountSubscribedGroup(changedFrom: row, in: &table)
         }
     }
 
@@ -151,15 +151,14 @@ package struct Planner: Sendable {
         return row.hasEnded(since: send.scheduledAt)
     }
 
-    private func plan(_ cancel: Cancellation, stamp: Int64, in table: inout some GroupTable)
-        throws(StoreError)
-        -> Plan
-    {
+    private func plan(
+        _ cancel: Cancellation, stamp: Int64, in table: inout some GroupTable
+    ) throws(StoreError) -> Plan {
         guard let key = cancel.scopeKey else { preconditionFailure("a cancel without a key was decoded") }
         var builder = PlanBuilder(self, key: key, stamp: stamp)
         let row = try builder.currentRow(of: key, in: table)
         try builder.apply(cancel, in: &table)
-        try builder.recountSubscribedGroup(after: row, in: &table)
+        try builder.recountSubscribedGroup(changedFrom: row, in: &table)
         return builder.plan
     }
 

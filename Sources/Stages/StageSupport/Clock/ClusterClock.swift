@@ -2,24 +2,25 @@ package import Lifecycle
 
 /// The time of the cluster, as far as this process can know it.
 ///
-/// It has three sources: the stamps that brokers write on records, the clock of this machine, and the steady clock,
-/// which never jumps. No source alone moves the time forward by more than `agreementMilliseconds` at once:
+/// There are three sources. Brokers write *stamps* on records. This machine has a *clock*, which can step. And the
+/// *steady clock* measures durations and never jumps. Stamps and the machine's clock agree if they differ by at most
+/// `agreementMilliseconds`. A difference has lasted after `confirmationMilliseconds`, usually a minute.
 ///
-/// - A stamp can be older than the time, because its record waited. The highest stamps of the last one to two minutes
-///   therefore tell the time.
-/// - A stamp that is ahead of the time and of the machine's clock is not believed until such stamps have lasted, and no
-///   other stamp has contradicted them. A broker whose clock steps for some seconds changes nothing.
-/// - A step of the machine's clock is not believed until it has lasted, or until the stamps agree with it.
+/// The *known time* is the time by the highest stamp of the last one to two minutes (`StampWindows`). Only stamps count
+/// that are believed:
 ///
-/// A difference has lasted after `confirmationMilliseconds`, usually a minute. Stamps and the machine's clock agree if
-/// they differ by at most `agreementMilliseconds`.
+/// - A stamp that is not ahead of the known time is believed.
+/// - A stamp that is ahead of the known time, but not of the machine's clock, is believed.
+/// - A stamp that is ahead of both is believed once such stamps have lasted (`stampsAheadOfKnown`). Any other stamp that
+///   is not older than the known time ends the wait. So a broker whose clock steps for some seconds changes nothing.
 ///
-/// So two situations are watched until it is known which source is right:
+/// The *machine's time* is the time by the machine's clock. While a step of that clock is not believed, it is the lower of
+/// the times before and after the step (`MachineClock`). A step is believed once it has lasted, or if the stamps agree
+/// with it.
 ///
-/// - A stamp is ahead of the known time and of the machine's clock (`stampsAheadOfKnown`).
-/// - The known time itself is ahead of the machine's clock (`lead`). If even the first stamp was ahead, no earlier
-///   stamp speaks for either source. Then the machine's clock counts, until the stamps have stayed ahead for long
-///   enough. That proves them.
+/// The known time can be ahead of the machine's time (`lead`). The stamps are proven once they have stayed ahead for long
+/// enough. Until then, acts that are due wait for the machine's time. If even the first stamp was ahead, decisions use
+/// the machine's time until then, too, because no stamp has agreed with it yet.
 ///
 /// All times are kept as offsets: the time minus the steady clock, in milliseconds. A clock that runs evenly has a
 /// constant offset.
@@ -34,10 +35,6 @@ package import Lifecycle
 /// | `earliestTime` | irreversible acts | the machine's clock; the stamps if they are far behind it |
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {
-    /// The highest stamp of a window counts for this window and for the next one. If no stamps come for longer, it
-    /// counts until a stamp comes that is not older than the known time (a current stamp), or until older ones have
-    /// come for a whole window.
-    package static let windowMilliseconds = 60_000
     /// Times that differ by at most this much agree. A larger difference is a step of a clock, or a lead over another.
     package static let agreementMilliseconds: Int64 = 5000
     /// The usual time for which both sources are watched before an irreversible act.
@@ -57,26 +54,23 @@ package struct ClusterClock: Sendable {
 
     // MARK: The time by the stamps
 
-    /// The highest offset of a stamp in this window.
-    private var recentOffset: Int64?
-    /// The highest offset of a stamp in the window before.
-    private var olderOffset: Int64?
-    private var windowStartedAt: Instant
-    /// An upper bound of the offset, from a record that was surely young when it was read. It limits the machine's
-    /// clock in `decisionTime` and `earliestTime`. Nil if none is known.
+    /// The stamps that are believed.
+    private var stamps: StampWindows
+    /// The highest offset that the cluster's time can have: the stamp of a record of known age, plus that age. It limits
+    /// the machine's clock in `decisionTime` and `earliestTime`. Nil if no such record was read, or if a later stamp was
+    /// above it.
     private(set) var offsetUpperBound: Int64?
 
     // MARK: Stamps that are ahead
 
     /// The stamps that are ahead of the known time and of the machine's clock, and are not believed yet.
     private(set) var stampsAheadOfKnown: AheadStamps?
-    /// The lead of the known stamps over the machine's clock.
+    /// The lead of the known time over the machine's clock.
     private(set) var lead = StampLead.none
 
     // MARK: The machine's clock
 
-    /// The machine's clock. Nil before its first observation. While a step of it is not believed, stamps are compared
-    /// with the lower of the times before and after the step (`MachineClock.lowerOffset`).
+    /// Nil before the first observation.
     private(set) var machineClock: MachineClock?
 
     /// - Parameters:
@@ -87,7 +81,7 @@ package struct ClusterClock: Sendable {
         confirmationMilliseconds: Int = ClusterClock.confirmationMilliseconds
     ) {
         startedAt = now
-        windowStartedAt = now
+        stamps = StampWindows(startedAt: now)
         self.settleMilliseconds = settleMilliseconds
         self.confirmationMilliseconds = confirmationMilliseconds
     }
@@ -120,16 +114,14 @@ package struct ClusterClock: Sendable {
         let offset = stamp - now.milliseconds
         // A stamp above the bound shows that a broker's clock was set forward, so the bound is no longer valid.
         if let offsetUpperBound, offset > offsetUpperBound { self.offsetUpperBound = nil }
-        guard judge(offset: offset, at: now) else { return }
-        beginWindowIfDue(for: offset, at: now)
-        recentOffset = max(recentOffset ?? offset, offset)
+        if believes(offset: offset, at: now) { stamps.add(offset: offset, at: now) }
     }
 
     /// Notes the stamp of a record that was written at most `age` milliseconds ago.
     package mutating func observe(stamp: Int64, writtenWithin age: Int64, at now: Instant) {
         guard Self.validStamps.contains(stamp) else { return }
-        // The bound is replaced by the bound of this record, so `observe` need not check the stamp against the old one.
-        // If the stamp is too far ahead to be believed, the new bound is too high. That is harmless: it limits less.
+        // This record gives a new bound, so `observe` must not compare the stamp with the old one. If the stamp is wrong
+        // and ahead, the new bound is too high, which only limits less.
         offsetUpperBound = nil
         observe(stamp: stamp, at: now)
         offsetUpperBound = stamp - now.milliseconds + age
@@ -144,6 +136,9 @@ package struct ClusterClock: Sendable {
         observe(stamp: min(time, machineClock.lowerOffset + now.milliseconds), at: now)
     }
 
+    /// The offset of the known time. Nil before the first stamp.
+    var knownOffset: Int64? { stamps.highestOffset }
+
     // MARK: Stamps against the machine's clock
 
     /// The relation of a stamp to the machine's clock.
@@ -154,15 +149,15 @@ package struct ClusterClock: Sendable {
         case behind
     }
 
-    /// Decides whether a stamp counts, and notes whether it confirms or contradicts the other stamps.
-    private mutating func judge(offset: Int64, at now: Instant) -> Bool {
+    /// Decides whether a stamp is believed, and notes whether it confirms or contradicts the other stamps.
+    private mutating func believes(offset: Int64, at now: Instant) -> Bool {
         guard let knownOffset else {
             noteFirst(offset: offset, at: now)
             return true
         }
         let relation = relationToMachine(of: offset)
         let isAheadOfKnown = offset > knownOffset + Self.agreementMilliseconds
-        if isAheadOfKnown, relation == .ahead { return judgeAheadOfBoth(offset: offset, at: now) }
+        if isAheadOfKnown, relation == .ahead { return believesAheadOfBoth(offset: offset, at: now) }
         // A current stamp contradicts stamps that are ahead of the known time. An older one proves nothing.
         let isCurrent = offset >= knownOffset - Self.agreementMilliseconds
         if isCurrent { stampsAheadOfKnown = nil }
@@ -190,11 +185,11 @@ package struct ClusterClock: Sendable {
     }
 
     /// Returns whether stamps that are ahead of both sources have lasted. Then all others are forgotten.
-    private mutating func judgeAheadOfBoth(offset: Int64, at now: Instant) -> Bool {
-        var stamps = stampsAheadOfKnown ?? AheadStamps(offset: offset, at: now)
-        let haveLasted = stamps.add(
+    private mutating func believesAheadOfBoth(offset: Int64, at now: Instant) -> Bool {
+        var ahead = stampsAheadOfKnown ?? AheadStamps(offset: offset, at: now)
+        let haveLasted = ahead.add(
             offset: offset, at: now, lastingMilliseconds: confirmationMilliseconds)
-        stampsAheadOfKnown = stamps
+        stampsAheadOfKnown = ahead
         guard haveLasted else { return false }
         forgetStamps(at: now)
         lead = .proven(offset: offset)
@@ -203,7 +198,7 @@ package struct ClusterClock: Sendable {
 
     /// Forgets all stamps. The caller adds the stamp that tells the time from now on.
     private mutating func forgetStamps(at now: Instant) {
-        (recentOffset, olderOffset, windowStartedAt) = (nil, nil, now)
+        stamps = StampWindows(startedAt: now)
         stampsAheadOfKnown = nil
     }
 
@@ -226,26 +221,5 @@ package struct ClusterClock: Sendable {
         else { return }
         machineClock?.trust()
         lead = .none
-    }
-
-    // MARK: The highest stamp
-
-    /// The offset by the stamps. Nil before the first one.
-    var knownOffset: Int64? { [recentOffset, olderOffset].compactMap(\.self).max() }
-
-    /// Begins a new window if the current one has ended. Usually the ended window becomes the older one.
-    ///
-    /// In a silence the steady clock tells the time, and it drifts. So after a silence of two windows the first stamp
-    /// replaces all others, if it is current. The stamp of a record that waited does not.
-    ///
-    /// - Parameter offset: the offset of the first stamp of the new window.
-    private mutating func beginWindowIfDue(for offset: Int64, at now: Instant) {
-        let age = now.milliseconds(since: windowStartedAt)
-        guard age >= Self.windowMilliseconds else { return }
-        let endsSilence = age >= 2 * Self.windowMilliseconds
-        let isCurrent = knownOffset.map { offset >= $0 - Self.agreementMilliseconds } ?? false
-        olderOffset = endsSilence && isCurrent ? nil : recentOffset
-        recentOffset = nil
-        windowStartedAt = now
     }
 }

@@ -39,6 +39,7 @@ import Testing
         #expect(phone.rows.isEmpty)
         phone.startToken("ee", at: 30)
         #expect(phone.rows == ["i:i start:Match ee"])
+        // The changes of all merges and the installations themselves lead to the same rows.
         #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
@@ -52,6 +53,7 @@ import Testing
     @Test func `an erased installation is forgotten when no older report can arrive`() {
         fill()
         phone.send(.erase, at: 10)
+        // A phone can hold a report back for two days, and the topic can hold it back for eight.
         phone.sweep(at: 10 + 10 * day - 1)
         #expect(phone.run.installation?.erasedUpTo != nil)
         phone.sweep(at: 10 + 10 * day)
@@ -88,7 +90,9 @@ import Testing
         #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
-    @Test func `a search of a record finds an erased user in any form, and skips other users`() throws {
+    @Test func `a search of a record finds an erased user, also with escaped characters, and skips others`()
+        throws
+    {
         var erasures = ErasedUsers()
         let time = ReportTime(claimed: nil, received: Phone.at(10), order: .first)
         let names = [#"an"na"#, "bo\nb"]

@@ -11,8 +11,8 @@ import Testing
 
 @testable import Insight
 
-/// Queries to processes and their results: encoding, merging and parameters. A process asks the owners of the lanes
-/// with a `LaneQuery`, and merges their `QueryResult`s.
+/// Queries to processes and their results: encoding, merging, parameters, and the fields of an export. A process asks
+/// the owners of the lanes with a `LaneQuery`, and merges their `QueryResult`s.
 struct QueryTests {
     @Test func `a query reads back`() {
         var query = LaneQuery(.events, app: "shop")
@@ -110,7 +110,8 @@ struct QueryTests {
         systems.add(2, on: 18)
         tally.countJobs(SendTally.JobOutcome(outcome: .accepted), systems: systems, at: receipt.writtenAt)
         var result = QueryResult()
-        // Only s1.c1 is a resend of s1: an undo has another content, and s11 is another send.
+        // A resend of s1 is named `s1.` and its call, here c1. An undo, and a resend of an undo, have another content,
+        // and s11 is another send. So only s1.c1 is a resend of s1.
         result.tallies = ["s1", "s1.c1", "s1.undo", "s1.undo.c2", "s1.c1.undo", "s11.c1"].map {
             QueryResult.EnvironmentTally(send: $0, environment: .production, tally: tally)
         }

@@ -88,6 +88,7 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
     let row = TimerRow(
         app: "shop", owner: .recipient(.user("b/n")), id: "s/1", name: "Chest", activity: "chest_0", dueAt: 5,
         latenessMillisecondsMax: 6, send: send, commandOffset: 7)
+    // The timer of an automatic END has no id. Its key has the group instead.
     var end = row
     (end.id, end.name, end.activity) = (nil, nil, nil)
     for row in [row, end] { #expect(try TimerRow.decode(row.encoded(), with: reader) == row) }
@@ -110,6 +111,7 @@ private func makeSend(_ audience: Audience = .users(["ben"]), group: String? = "
 @Test func `a reply of every kind reads back`() throws {
     let listed = GatewayReply.ListedTimer(
         id: "s1", name: nil, activity: "chest_0", dueAt: 5, send: "r-1", event: .end)
+    // A conflict has no send in a reply of an earlier program.
     let outcomes: [GatewayReply.Outcome] = [
         .scheduled(.init(id: "s1", dueAt: 5, send: "r-1", isReplacement: false)), .cancelled(2, tooLate: 1),
         .listed([listed], isComplete: false), .listed([], isComplete: true), .conflict(send: "r-1"),

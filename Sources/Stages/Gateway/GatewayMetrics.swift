@@ -11,7 +11,7 @@ struct GatewayMetrics: Sendable {
     let unstoredReports: Counter
     /// Requests that got 503 before they were handed over: no catalog, no answer of Kafka, or too many wait.
     let turnedAwayRequests: Counter
-    /// Seconds from the complete request to its answer.
+    /// Seconds from the complete request to its answer, for bodies of reports and for other requests.
     let batchSeconds: Histogram
     private let oldestReports: Gauge
     private let oldestRequests: Gauge

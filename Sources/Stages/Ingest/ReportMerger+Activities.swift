@@ -108,9 +108,9 @@ extension ReportMerger {
         context.noteEffect(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A changed list counts as a change already. A repeated list has only a later time. That can still end an
-        // activity that was reported between the two lists, or revive an expired one that the list names. Only the
-        // pruning after a change finds out about a revival, so any expired activity makes this report a change.
+        // A changed list counts as a change already. A repeated list only has a later time, but that can end an activity
+        // that was reported between the two lists, or revive an expired one that the list names. Pruning finds out about
+        // a revival, and it runs only after a change. So this report counts as a change if any activity is expired.
         guard effect == .repeated else { return }
         let new = context.installation
         let mayChangeActivity = new.activities.contains {

@@ -186,10 +186,12 @@ struct FaultScriptTests {
             FaultScript(timetable: FaultTimetable(steps: steps, everyMilliseconds: 4_000)))
         var dueFaults: [InjectedFault.ConnectionFault] = []
         for milliseconds in stride(from: 0, through: 8_500, by: 500) {
+            // The call before, 500 ms earlier, has taken all steps that were due then.
             #expect(running.nextStepMilliseconds.map { $0 > milliseconds - 500 } == true)
             dueFaults += running.takeDueFaults(milliseconds: milliseconds)
         }
         #expect(dueFaults == (steps + steps + steps[..<1]).map(\.fault))
+        // Of a million missed rounds, only the last complete one and the current one are caught up.
         let faultsAfterLongPause = running.takeDueFaults(milliseconds: 4_000_000_500)
         #expect(faultsAfterLongPause.count <= 2 * steps.count && faultsAfterLongPause.last == steps[0].fault)
         var once = RunningScript(FaultScript(timetable: FaultTimetable(steps: steps)))

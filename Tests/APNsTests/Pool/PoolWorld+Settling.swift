@@ -43,8 +43,8 @@ extension PoolWorld {
         }
     }
 
-    /// Checks that the pool answers again after any history. It may first lose requests to deaf connections, each of
-    /// which it closes after some overdue requests, and to the pauses between connections.
+    /// Checks that the pool answers again after any history. Its first requests may be lost: a deaf connection is closed
+    /// only after some overdue requests, and between two connections the pool pauses.
     private mutating func probe() {
         let lostToDeafConnections = Self.connectionsMax * pool.settings.consecutiveOverduesMax
         let lostToPauses = 20

@@ -60,6 +60,7 @@ struct ReportField: Sendable {
             return Array(text.utf8)
         }
         if fields.isEmpty { throw CommandError(status: .usage, "give the report as JSON or by flags") }
+        // `--token-file` is not a field. It replaces `--token`, and both together are refused.
         let token = try TokenFile.token(for: invocation)
         var json = JSONWriter()
         json.beginObject()

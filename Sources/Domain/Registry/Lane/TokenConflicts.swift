@@ -6,8 +6,9 @@ internal import Store
 /// the newer installation leaves.
 ///
 /// Rows compete only within one app and environment. Rows of one installation do not compete: it may have a
-/// start token under several types. Rows that moved away compete only with each other: they serve starts from
-/// before the move, which count as done for the rows at the new recipient (`TokenRow.movedAt`).
+/// start token under several types. Rows that moved away compete only with each other, because they and the
+/// rows at the new recipient never serve the same start. Rows that moved away serve only starts from before the
+/// move, and those count as done for the rows at the new recipient (`TokenRow.movedAt`).
 ///
 /// The flags depend only on the rows: after every change of a row its token is checked again. That takes two
 /// walks over the rows of the token.

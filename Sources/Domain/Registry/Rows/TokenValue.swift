@@ -56,7 +56,8 @@ enum TokenValue {
         case group = 5
         /// The time of the dismissal by the person. The row has no token.
         case dismissedAt = 6
-        /// The names of types, each with its length in front.
+        /// In the row of a start token for all types: the names of the types that the installation has
+        /// unregistered, each with its length in front.
         case unregisteredTypes = 7
         case arrivedAt = 8
     }
@@ -189,7 +190,7 @@ extension TokenValue {
         return nil
     }
 
-    /// Whether a token for all types may start this type.
+    /// Whether a start token that is for all types may start this one: the installation has not unregistered it.
     static func canStart(_ type: Span<UInt8>, with value: Span<UInt8>) -> Bool {
         guard let names = optionalField(.unregisteredTypes, in: value) else { return true }
         var offset = 0

@@ -39,11 +39,13 @@ struct Phone {
     var newestActivity: Int32 = -1
     /// Number in a derived user name such as `user-3` (`PhoneNames`), -1 for none.
     var user: Int32 = -1
-    /// Number of its newest reception plus one, 0 for none. Numbers of receptions fill all 32 bits.
+    /// Number of its newest entry in `Phones.receptions` plus one, 0 for none. Not -1 for none as elsewhere here: the
+    /// numbers need all 32 bits.
     var newestReception: UInt32 = 0
-    /// The time up to which the budget of starts is used, in milliseconds since 1970 (`PhoneSettings.PushBudget`).
+    /// Each start reserves a part of the budget's period. This is the end of the reserved parts, in milliseconds since
+    /// 1970 (`PhoneSettings.PushBudget`).
     var startsSpentUntil: Int64 = 0
-    /// The time up to which the budget of updates is used, in milliseconds since 1970.
+    /// The same for the budget of updates.
     var updatesSpentUntil: Int64 = 0
     /// The value of `returnsAt` and of `removedAt`, which share it: a phone without the app has no time of return.
     private(set) var returnOrRemovalTime: Int64 = 0

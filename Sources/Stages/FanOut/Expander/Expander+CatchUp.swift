@@ -34,8 +34,9 @@ extension Expander {
             isJoined = true
         }
         var scopes = try scopes(of: activity, in: group, recipient)
-        // The report is noted under the generation of the group's rows. So the activity's own scope is added after it.
-        // `startBefore` is the ledger's row of that generation's start, as it was before this report.
+        // First the group's scopes alone: the report is noted under their generation. The activity's own scope, which is
+        // added after that, can have another one. `startBefore` is the ledger's row of the start of the group's
+        // generation, as it was before this report.
         let startBefore = try noteReport(
             of: row, of: recipient, as: group.map { .group($0.text) } ?? .activity(activity),
             generation: scopes.generation, endVersion: scopes.endVersion, app: id)
@@ -59,6 +60,7 @@ extension Expander {
         of newest: NewestState, on row: borrowing TokenPageRow, after startBefore: LedgerRow,
         _ scopes: ActivityScopes, in group: CachedGroup
     ) throws(StoreError) -> LateTokenPush {
+        // The start carried the newest state, and no END has come since.
         let startCarriedState =
             startBefore.version >= newest.state.version
             && newest.phase.after(.lateTokenOfStart).action == .nothing
@@ -101,7 +103,8 @@ extension Expander {
                 else { continue }
                 var scopes = try scopes(of: activity, in: group, recipient)
                 try addScope(ofActivityAlone: activity, app: group.key.app, to: &scopes)
-                // An activity with a newer state, such as an END by its id, has got that state with its token.
+                // An activity may have a newer state of its own, such as an END by its id. It got that state with its
+                // token.
                 let shown = NewestState(scopes, for: .lateToken)?.state.version
                 if shown != newest.state.version { continue }
                 try send(newest, to: page[index], of: activity, in: scopes, app)
@@ -131,6 +134,8 @@ extension Expander {
         scopes.add(group.scope, under: group.key)
         scopes.own = try table.scope(for: own.bytes)
         if let scope = scopes.own { scopes.add(scope, under: own) }
+        // A send has named this activity before its token was known, and left its state (`Expander+NamedActivities`). It
+        // counts as a state of the recipient.
         if group.scope.namesWithRows.mayContain(Array(activity.utf8).span),
             let kept = try table.scope(for: group.key.bytes(ofNamedActivity: activity))
         {
@@ -186,8 +191,8 @@ extension Expander {
 
     // MARK: Pushes
 
-    /// Raises the timestamp of the push above older ones, and keeps a raised one in the recipient's row. Returns the
-    /// timestamp, raised or not.
+    /// Returns the timestamp of the push, raised above those of older pushes if needed. The recipient's row keeps a raised
+    /// timestamp. If the activity gets a state that was kept for it, the row notes that, too.
     private mutating func raiseTimestamp(
         of newest: NewestState, in scopes: ActivityScopes, _ activity: String
     ) throws(StoreError) -> Int64 {
@@ -204,6 +209,7 @@ extension Expander {
                 of: activity, hasEnded: hasEnded, timestamp: timestamp, version: state.version,
                 in: scopes.own, under: own)
         } else if let row = scopes.own, !hasEnded, timestamp > state.timestamp {
+            // `keep` writes the row with this key.
             rowKey = own.bytes
             keep(timestamp, of: state.version, in: row)
         }
@@ -231,7 +237,8 @@ extension Expander {
         let key = ScopeKey(app: app, activity: activity)
         var scope = try table.scope(for: key.bytes) ?? LaneScope()
         if let joined = scope.joinedGroup { return joined.group }
-        // The index of the group needs the activity's name, which a longer key does not have.
+        // The index of the group reads the activity's name from the key of this row. A very long key is replaced by its
+        // digest, without the name. So an activity with a key above the limit joins no group.
         guard key.bytes.count <= ScopeKey.bytesMax, let type = row.attributesType,
             let found = try table.newestStart(
                 app: app, recipient: recipient,

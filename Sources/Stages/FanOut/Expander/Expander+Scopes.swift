@@ -43,10 +43,9 @@ extension Expander {
         if scope != found ?? .unsubscribed { set(scope, under: scopeKey) }
     }
 
-    /// Whether the expansion makes an answer to the lane's subscription unnecessary. The answer would bring the group's
-    /// newest state to the activities in the lane. An update or an END does the same. A start updates no activity, so it
-    /// does only if there is none to update: it opens the group's generation, and the lane has neither a row of the group
-    /// nor an activity of it.
+    /// Whether the expansion does what the answer to the lane's subscription would do: bring the group's newest state to
+    /// all its activities in the lane. An update or an END does. A start updates no activity, so it does only if there is
+    /// none: it opens the group's generation, and the lane has neither a row of the group nor an activity of it.
     private func completesSubscription(
         _ expansion: Expansion, knownBefore scope: LaneScope?
     ) throws(StoreError) -> Bool {
@@ -61,7 +60,7 @@ extension Expander {
         _ expansion: Expansion, for list: ArraySlice<Expansion.ScopedRecipient>, under scopeKey: [UInt8]
     ) throws(StoreError) {
         if expansion.key.recipient != nil {
-            for owner in list { try begin(expansion, for: owner, whole: nil, under: scopeKey) }
+            for owner in list { try beginRecipient(owner, of: expansion, whole: nil, under: scopeKey) }
             return
         }
         let whole = try table.scope(for: scopeKey) ?? .unsubscribed
@@ -69,7 +68,7 @@ extension Expander {
         let begun = list.filter { expansion.content.event != .start || $0.scope != .group }
         for scoped in begun {
             let key = expansion.key.narrowed(to: scoped.recipient).bytes
-            try begin(expansion, for: scoped, whole: whole, under: key)
+            try beginRecipient(scoped, of: expansion, whole: whole, under: key)
         }
         try noteRows(of: begun.map(\.recipient.text), in: expansion.key)
     }
@@ -79,8 +78,8 @@ extension Expander {
     /// - Parameters:
     ///   - whole: the row of the shared group. Nil for a private group, whose only row is its owner's.
     ///   - key: the key of the recipient's row.
-    private mutating func begin(
-        _ expansion: Expansion, for scoped: Expansion.ScopedRecipient, whole: LaneScope?, under key: [UInt8]
+    private mutating func beginRecipient(
+        _ scoped: Expansion.ScopedRecipient, of expansion: Expansion, whole: LaneScope?, under key: [UInt8]
     ) throws(StoreError) {
         let found = try table.scope(for: key)
         var scope = found ?? LaneScope()
@@ -88,8 +87,8 @@ extension Expander {
         let rows = RecipientRows(whole: whole ?? LaneScope(), own: found)
         let timestamp = rows.timestamp(
             of: event, version: scoped.version, generation: scoped.generation, planned: scoped.timestamp)
-        // After a cancel the lane restores the state before. For a private group the planner does, which keeps that
-        // state.
+        // The state that comes back if this update is cancelled. The lane keeps it only for recipients of a shared
+        // group. For a private group the planner keeps and restores it.
         let replaced = whole == nil ? nil : scope.standing(without: rows.cancelledSends)
         scope.begin(
             expansion.state(version: scoped.version, timestamp: timestamp), as: event,
@@ -97,8 +96,8 @@ extension Expander {
         if scope != found ?? LaneScope() { set(scope, under: key) }
     }
 
-    /// Gives a separate generation to each recipient of a start whose part of the group's generation has ended. The
-    /// planner did not see that END: it named an activity, and only the lane knows the owner.
+    /// Gives a separate generation to some recipients of a start: those for whom an END has already ended the group's
+    /// generation. The planner did not see that END: it named an activity, and only the lane knows the owner.
     private func reopenGenerations(in expansion: inout Expansion) throws(StoreError) {
         guard expansion.content.event == .start, expansion.key.recipient == nil,
             case .recipients(var list) = expansion.targets
@@ -166,7 +165,8 @@ extension LaneScope {
         }
         guard state.version > version else { return }
         version = state.version
-        // The recipient's phones may have a timestamp of a newer send to the whole group (`timestampVersion`).
+        // The phones of a recipient may already have the later timestamp of a newer send to the whole group
+        // (`timestampVersion`). Then that stays.
         if version > timestampVersion { (timestamp, timestampVersion) = (state.timestamp, version) }
         replacedState = event == .update && replaced?.content.event != .end ? replaced : nil
         newestState = state

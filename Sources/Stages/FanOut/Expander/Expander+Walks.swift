@@ -8,7 +8,8 @@ internal import Store
 // From the targets of an expansion to pages of the registry.
 
 extension Expander {
-    /// The most tokens of a group of named recipients in one transaction. The next transaction continues with the rest.
+    /// The most tokens of named recipients that are walked together, in one transaction. The next transaction continues
+    /// with the rest.
     private static var namedTokensMax: Int { 20_000 }
 
     /// The most tokens that a walk reads before it looks at the time.
@@ -141,7 +142,8 @@ extension Expander {
         under scopeKey: [UInt8], by page: inout TokenPage
     ) throws(StoreError) -> PageCursor? {
         let scope = try table.scope(for: scopeKey) ?? .unsubscribed
-        // The row of a private group is its owner's row, so no row counts for the whole group.
+        // For a private group, `scope` is the owner's own row, which is read again as such. So the row of the whole
+        // group is empty.
         let whole = walk.expansion.key.recipient == nil ? scope : LaneScope()
         let named = Dictionary(some.map { (Array($0.recipient.text.utf8), $0) }, uniquingKeysWith: { $1 })
         walk.reached.removeAll(keepingCapacity: true)
@@ -167,7 +169,7 @@ extension Expander {
         return cursor
     }
 
-    /// Counts the recipients without any token and without a row that gives a reason.
+    /// Counts the recipients that have no token, and no row that was excluded for a reported reason.
     private func countWithoutToken(
         of some: ArraySlice<Expansion.ScopedRecipient>, in walk: inout ExpansionWalk, by page: inout TokenPage
     ) throws(StoreError) {

@@ -70,7 +70,7 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
     ///
     /// - Parameters:
     ///   - rowsMax: the approximate number of tokens to walk.
-    ///   - isTimeLeft: whether the page may get more tokens. It gets the first ones at any time.
+    ///   - isTimeLeft: whether there is time for more tokens. The first ones of a page are walked even without time.
     ///   - page: memory for the tokens.
     /// - Returns: the number of tokens that were walked.
     package mutating func expand(
@@ -116,9 +116,9 @@ package struct Expander<Table: ScopeTable>: ~Copyable {
         if expansion.targets != .newMembers { output.addCompletion(of: expansion, lane: lane, at: now) }
     }
 
-    /// Cancels a send: notes it in the scope's row. Its remaining jobs are dropped in their turn, in this process or
-    /// the next. For an END the note has no effect (`Expansion.isCancelled`), because the planner has closed the scope,
-    /// and half of the group must not stay open.
+    /// Cancels a send: notes it in the scope's row. Its walk goes on, but makes no more jobs, also after a restart: the
+    /// decision for each recipient reads the note. For an END the note has no effect (`Expansion.isCancelled`), because
+    /// the planner has closed the scope, and half of the group must not stay open.
     package mutating func stop(_ stop: StopInstruction) throws(StoreError) {
         let key = stop.key.bytes
         // A group without a row is one to which the lane has not subscribed.

@@ -23,7 +23,8 @@ enum LateTokenPush {
             // The activity of the token lacks the state, or may lack it.
             self = .token
         } else if isFirstReportOfStart || !mayHaveEarlierActivities {
-            // The token is of the started activity: all earlier ones have reported before, or none of them lives.
+            // No earlier activity has yet to report its first token. So the first report since the start is of the
+            // started activity, and so is every report if no earlier activity lives.
             self = .nothing
         } else {
             // The token is a new one, either of the started activity or of an earlier one that lacks the state.

@@ -143,7 +143,8 @@ extension ExpanderDecider {
         stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: began))
     }
 
-    /// Returns one lane, if a failed transaction must tell which lane has to wait. Usually returns all.
+    /// Usually returns all lanes. After a transaction has failed because a partition takes no records, returns one lane,
+    /// so that the next failure shows which lane has to wait.
     private func limitedToOneIfNeeded(_ lanes: [AssignedLane]) -> [AssignedLane] {
         guard stage.isLimitedToOnePartition else { return lanes }
         let chosen = stage.partitionsOfNextTransaction(from: lanes.map(\.partition))

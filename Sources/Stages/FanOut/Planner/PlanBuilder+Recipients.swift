@@ -29,6 +29,7 @@ extension PlanBuilder {
                 // This update cannot wait. The update that the group holds is older, so it goes first.
                 releaseHeldSend(of: &row, in: &table)
             }
+        // An END need not wait for an update that the group holds: the update finds these users' scopes ended.
         case .end: break
         }
         // `start(_:_:in:)` has already given a start its place in the order of the group.
@@ -51,7 +52,8 @@ extension PlanBuilder {
         }
         row.lastSendAt = stamp
         table.set(row, of: key)
-        // `ifVersion` of the next send to these users is compared with the version of each of them.
+        // The users can have different versions. The highest is reported: a caller that names it as `ifVersion` of the
+        // next send has seen the state of each of them.
         guard let reportedVersion = planned.values.joined().map(\.version).max() else {
             return report(.ended, for: send, ended: ended)
         }
@@ -121,8 +123,9 @@ extension PlanBuilder {
         switch RecipientResult(of: send, own: own, whole: whole) {
         case .ended: return nil
         case .joins:
-            // A start to a single user carries the user's own state, if there is one (`planForUsers`). Otherwise it
-            // carries the group's, and the lane replaces it if it knows a newer one of the recipient.
+            // The version must be that of the state that the start carries. For a single user with an own state, this is
+            // the user's state (`planForUsers`), otherwise the group's. The lane replaces the group's state if it knows a
+            // newer one of the recipient.
             let carried = isSingle && own.ownState(within: whole) != nil ? own : whole
             return Expansion.ScopedRecipient(
                 recipient, scope: own.generation > whole.generation ? .recipient : .group,

@@ -63,7 +63,7 @@ extension PlanBuilder {
         row.heldSend = nil
     }
 
-    /// Plans the send that the whole group holds at once, although its timestamp is then ahead of the clock. The caller
+    /// Plans at once the send that the whole group holds, although its timestamp is then ahead of the clock. The caller
     /// plans a newer send that cannot wait, and the held one must come before it.
     mutating func releaseHeldSend(of row: inout GroupRow, in table: inout some GroupTable) {
         guard let held = row.heldSend else { return }
@@ -89,7 +89,8 @@ extension PlanBuilder {
     mutating func release(_ send: Send, _ row: GroupRow, in table: inout some GroupTable) throws(StoreError) {
         var row = row
         row.heldSend = nil
-        // In a shared group the send of a recipient has no owner. In a private group it names the owner.
+        // An update to one recipient of a shared group. (A send to a private group has a recipient in its key, too, but
+        // it names the owner.)
         if key.recipient != nil, send.owner == nil {
             return try releaseSendOfRecipient(send, row, in: &table)
         }

@@ -5,7 +5,7 @@ internal import Store
 
 /// One request while it is planned.
 struct PlanBuilder {
-    /// The default time from acceptance to the deadline of a send, and the longest one allowed, in seconds.
+    /// The default time from `deadlinesFrom` to the deadline of a send, and the longest one allowed, in seconds.
     /// Jobs are kept for a day.
     static let deadlineSecondsDefault: Int64 = 8 * 3600
     static let deadlineSecondsMax: Int64 = 20 * 3600
@@ -38,9 +38,9 @@ struct PlanBuilder {
         if let row = try table.row(of: key), row.isKept(at: stamp) { return row }
         var row = GroupRow()
         guard key.isSharedGroup else { return row }
-        // A new row names every lane. A shared group needs none: a lane with members has subscribed, or will subscribe
-        // and then gets the newest state. Only if some subscriptions of the app were not stored, any lane may have
-        // members.
+        // `memberLanes` of a new row names every lane. For a shared group it can begin empty: a lane with members has
+        // subscribed, or will subscribe and then gets the newest state. But if some subscriptions of the app were not
+        // stored, any lane may have members, and the row keeps all lanes.
         let groups = try table.subscribedGroups(of: key.app)
         if groups?.mayHaveMembersInAnyLane(at: stamp) != true { row.memberLanes = .none }
         return row
@@ -143,9 +143,9 @@ struct PlanBuilder {
         return expansion
     }
 
-    /// Returns the deadline. It counts from the record's stamp and not from `acceptedAt`, because a gateway's
-    /// clock may be wrong and a timed send was accepted long before. The group's end date limits all sends
-    /// except the END, because no later send replaces the END.
+    /// Returns the deadline. It counts from `deadlinesFrom` and not from `acceptedAt`, because a gateway's clock may be
+    /// wrong and a timed send was accepted long before. A send without its own deadline ends at the group's end date at
+    /// the latest. An END does not, because no later send replaces it.
     private func deadline(of send: Send, in row: GroupRow) -> Int64 {
         let latest = deadlinesFrom + Self.deadlineSecondsMax
         if let deadline = send.deadline { return min(deadline, latest) }

@@ -13,9 +13,9 @@ package import Store
 /// record that is planned again after a crash, from the committed rows, gets the same plan.
 package struct Planner: Sendable {
     package let lanes: Int
-    /// The most groups of an app in one partition that have members but no send yet: only subscriptions of lanes have
-    /// made their rows. A subscription to a further group is not stored. All lanes then get the sends to groups of the
-    /// app that have no row.
+    /// The most groups of an app in one partition that lanes have subscribed to and no send has used yet. Beyond it a
+    /// subscription is not stored, so the planner does not know which lanes have members of its group. All lanes then get
+    /// the sends to groups of the app that have no row.
     let subscribedGroupsMax: Int
     private let lane: @Sendable (_ app: String, _ recipient: Recipient) -> Int
 
@@ -31,8 +31,8 @@ package struct Planner: Sendable {
 
     /// - Parameters:
     ///   - stamp: the record's time by the cluster's clock, in milliseconds since 1970.
-    ///   - unboundedStamp: the time that the broker wrote into the record, if the stage's clock has lowered it to
-    ///     `stamp`.
+    ///   - unboundedStamp: the time that the broker wrote into the record. `stamp` is lower if the broker's clock was
+    ///     ahead of the stage's clock. Nil if both are the same.
     ///   - app: the app from the catalog. Nil if the catalog does not have it.
     package func plan(
         _ request: SendRequest, stamp: Int64, unboundedStamp: Int64? = nil, app: App?,
@@ -56,8 +56,9 @@ package struct Planner: Sendable {
         -> Plan
     {
         guard let row = try table.row(of: key), let send = row.heldSend else { return Plan() }
-        // The stamp of the send's record is not known any more. `now` is too early if the stage's clock is behind. Then
-        // the deadline counts from the time of acceptance.
+        // The stamp of the send's record was not kept, so `now` takes its place. If the stage's clock is behind, a
+        // deadline that counts from `now` is too early. Deadlines count from the later of two times, so the time of
+        // acceptance is the other one.
         var builder = PlanBuilder(self, key: key, stamp: now * 1000, unboundedStamp: send.acceptedAt)
         try builder.release(send, row, in: &table)
         try builder.recountSubscribedGroup(changedFrom: row, in: &table)

@@ -5,6 +5,7 @@ internal import CatalogRecords
 enum CatalogObjectKind: String, Sendable, CaseIterable {
     case activityTypes = "activity-types"
     case segments
+    /// `NotificationDefinition`: the content of a start, stored under a number, as in Netmera's API.
     case definitions
 
     /// Beyond it a new segment is refused with 409.

@@ -4,8 +4,9 @@ internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-/// The threads for the calls about dead letters: they list, redrive and discard them. An app has one of them at a time,
-/// because a call reads a whole topic. It uses the same code as the command line, so both refuse the same things.
+/// The threads for the calls that list, redrive and discard dead letters. Each app has at most one of the threads at a
+/// time, because a call reads a whole topic. The calls run the same code as the command line, so both refuse the same
+/// things.
 final class DeadLetterService: Sendable {
     private let threads: FairThreads<DeadLetterProcessor>
     private let stopping: AtomicFlag
@@ -30,6 +31,7 @@ final class DeadLetterService: Sendable {
     /// Takes over a call and the duty to answer it. Returns false, without taking over either, if too many calls wait.
     func accept(_ call: DeadLetterCall, for authorized: AuthorizedRequest) -> Bool {
         threads.run(for: authorized.caller.app.id) { processor in
+            // Without a processor its thread could not start, or the service has stopped.
             authorized.reply.send(
                 processor?.response(to: call, of: authorized) ?? Unavailable.overloaded)
         }

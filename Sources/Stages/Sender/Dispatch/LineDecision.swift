@@ -80,6 +80,8 @@ extension DeliveryPlan {
             return .endSheet(.stale(staleness))
         }
         if erasures.isErased(sheet, line: line) { return .endLine(Self.erasedOutcome) }
+        // A newer send to the same recipient's activity. It drops single lines, so each one is checked when it is
+        // dispatched.
         if versions.isOutdated(sheet, line: line) { return .endLine(.stale(.newer)) }
         return nil
     }

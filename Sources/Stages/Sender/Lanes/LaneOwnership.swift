@@ -30,7 +30,7 @@ struct LaneOwnership {
     // MARK: Reading, commits and release
 
     var pausing = PartitionPausing()
-    /// Number of sheets in all lanes that wait until the window reaches them, which a commit moves.
+    /// Number of sheets in all lanes that the window does not include yet. A commit moves the window.
     var sheetsAwaitingWindowCount = 0
     var commits = OffsetCommits()
     /// Deadline for giving the partitions back; nil unless the group has asked for them.
@@ -217,9 +217,9 @@ struct LaneOwnership {
         lane[topic].reachedEnd(at: offset, isSettled: lane.isSettled)
     }
 
-    /// Confirms the ends that were reached while an earlier owner could still write. It is called when all fetched
-    /// records were passed on. A record after such an end has cleared it (`recordArrived`), so an end that is left is
-    /// still the end. The consumer does not report it a second time.
+    /// Makes the ends count that were reached while an earlier owner could still write. The consumer does not report an
+    /// end a second time. But a record after the end clears it (`recordArrived`). So once all fetched records were passed
+    /// on, an end that is left is still the end.
     mutating func confirmEnds() {
         guard mustConfirmEnds else { return }
         mustConfirmEnds = false

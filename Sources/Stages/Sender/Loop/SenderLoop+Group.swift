@@ -19,6 +19,7 @@ extension SenderLoop {
         queryOfferedOffsets()
         queryWatermarks()
         let events = consumer.poll(into: &batch)
+        // Later, the acknowledgements of our own records tell the cluster's time.
         if !hasStoredRecord { noteStamps() }
         let time = time
         for index in 0..<batch.count {
@@ -111,11 +112,11 @@ extension SenderLoop {
         let starts = laneStarts(of: numbers.complete, from: committed)
         try consumer.assign(
             startingAt: committed.map(\.partition).compactMap { partition in
-                guard let topic = topics[partition.topic], let lane = starts[partition.partition] else {
+                guard let topic = topics[partition.topic], let laneStart = starts[partition.partition] else {
                     return nil
                 }
                 return PartitionStart(
-                    partition: partition, position: .offset(lane.partitions[topic.rawValue].base))
+                    partition: partition, position: .offset(laneStart.partitions[topic.rawValue].base))
             })
         consumer.pause(partitions)
         offeredPartitions = nil
@@ -140,10 +141,11 @@ extension SenderLoop {
         for lane in lanes {
             starts[lane] = LaneStart(lane: lane, partitions: JobTopic.allCases.map { _ in beginning })
         }
-        for start in committed {
-            guard let topic = topics[start.partition.topic], let offset = start.offset else { continue }
-            starts[start.partition.partition]?.partitions[topic.rawValue] = LanePartitionStart(
-                base: offset, metadata: CommitMetadata(text: start.metadata))
+        for committedOffset in committed {
+            guard let topic = topics[committedOffset.partition.topic], let offset = committedOffset.offset
+            else { continue }
+            starts[committedOffset.partition.partition]?.partitions[topic.rawValue] = LanePartitionStart(
+                base: offset, metadata: CommitMetadata(text: committedOffset.metadata))
         }
         return starts
     }

@@ -37,17 +37,17 @@ extension SenderLoop {
             for push in pushes { broadcast(push, first: template, deadlines: deadlines) }
             return
         }
-        let header = sheet.content.to
+        let linesText = sheet.content.to
         for index in pushes.indices {
             push(
-                line: pushes[index].line, of: sheet, in: header, template, isSuspect: pushes[index].isSuspect,
-                by: client, deadlines: deadlines)
+                line: pushes[index].line, of: sheet, in: linesText, template,
+                isSuspect: pushes[index].isSuspect, by: client, deadlines: deadlines)
         }
     }
 
-    /// - Parameter header: the sheet's header `to`.
+    /// - Parameter linesText: the record's header `to`, which has the tokens of all lines.
     private func push(
-        line: Int, of sheet: Sheet, in header: [UInt8], _ template: PushTemplate, isSuspect: Bool,
+        line: Int, of sheet: Sheet, in linesText: [UInt8], _ template: PushTemplate, isSuspect: Bool,
         by client: APNsClient, deadlines: PushDeadlines
     ) {
         let tag = sheet.tag(of: line)
@@ -55,7 +55,7 @@ extension SenderLoop {
         var token: [UInt8] = []
         swap(&token, &tokenBytes)
         defer { swap(&token, &tokenBytes) }
-        guard readToken(line: line, of: sheet, in: header, into: &token) else {
+        guard readToken(line: line, of: sheet, in: linesText, into: &token) else {
             return plan.unusable(tag, code: "token_unreadable", at: time)
         }
         do {
@@ -70,10 +70,10 @@ extension SenderLoop {
     /// Reads the line's token into a buffer, without an allocation for a token in plain text. Returns false if it is
     /// damaged, or sealed with an unknown key.
     private func readToken(
-        line: Int, of sheet: Sheet, in header: [UInt8], into bytes: inout [UInt8]
+        line: Int, of sheet: Sheet, in linesText: [UInt8], into bytes: inout [UInt8]
     ) -> Bool {
         let field = sheet.index.lines[line].token
-        let digits = header.span.extracting(Int(field.lowerBound)..<Int(field.upperBound))
+        let digits = linesText.span.extracting(Int(field.lowerBound)..<Int(field.upperBound))
         if PushToken.decode(hex: digits, into: &bytes) { return true }
         guard let token = token(of: sheet, line: line) else { return false }
         bytes = token.bytes
@@ -83,8 +83,8 @@ extension SenderLoop {
     /// Returns the line's token, which may be sealed; nil if it is damaged, or sealed with an unknown key.
     func token(of sheet: Sheet, line: Int) -> PushToken? {
         let fields = sheet.index.lines[line]
-        let header = sheet.content.to
-        let digits = header.span.extracting(
+        let linesText = sheet.content.to
+        let digits = linesText.span.extracting(
             Int(fields.token.lowerBound)..<Int(fields.token.upperBound))
         if let token = PushToken(hex: digits) { return token }
         return try? seal.open(

@@ -113,8 +113,8 @@ extension DeliveryPlan {
             app.suspectsMovedAt = time.now
             return true
         case .waitsForSuspectConnections:
-            // `waitForSuspectConnections` has put the line back. If the queue was empty, this has set `suspectsMovedAt`
-            // to now, although the queue has not moved.
+            // The line is at the end of the queue again, so the queue has not moved. `waitForSuspectConnections` sets
+            // `suspectsMovedAt` if it finds the queue empty, so the time from before comes back.
             app.suspectsMovedAt = movedAt
         case .stuck: app.putBackSuspectLine(next)
         }
@@ -209,8 +209,8 @@ extension DeliveryPlan {
     private mutating func storeIntents(
         of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
-        // A start without a stored intent holds no permit. So `decision` has found a permit for it, and room on the
-        // connections.
+        // A start without a stored intent holds no permit. `decision` orders an intent only if the line can take a new
+        // permit and there is room on the connections for it.
         precondition(countMax > 0, "a start stores its intent without a permit or without room")
         let state = sheet.states[first]
         let mustStoreAlone =

@@ -14,7 +14,7 @@ package final class Sheet {
     /// Its offset in the topic's partition of `lane`.
     package let offset: Int64
     package let head: SheetHead
-    /// The fields of the lines, as ranges of the header `to`.
+    /// The fields of the lines: ranges in the record's header `to`, which is `content.to`.
     package let index: SheetIndex
     /// The lines whose tokens APNs had never accepted when the sheet was written.
     package let unprovenLines: LineSet
@@ -63,10 +63,10 @@ package final class Sheet {
     private(set) var activities: [Fingerprint] = []
     /// The line that is dispatched next. The lines before it were dispatched, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
-    /// Whether it continues an interrupted pass, ahead of earlier sheets of the same update. A pass is the pushes of
-    /// one update through a lane.
+    /// Whether it goes ahead of earlier sheets of the same update. A pass is the pushes of one update through a lane. The
+    /// next update takes it over in the middle: at the sheet and line that the interrupted pass had reached.
     private(set) var continuesPass = false
-    /// The lines before this number were passed over. They leave after all later lines.
+    /// The lines before this number were passed over, because the interrupted pass had reached them. They leave last.
     private(set) var passedOver = 0
 
     /// The outcomes that are not written yet.

@@ -11,16 +11,17 @@ package import Lifecycle
 ///
 /// - A stamp that is not ahead of the known time is believed.
 /// - A stamp that is ahead of the known time, but not of the machine's clock, is believed.
-/// - A stamp that is ahead of both is believed once such stamps have lasted (`stampsAheadOfKnown`). Any other stamp that
-///   is not older than the known time ends the wait. So a broker whose clock steps for some seconds changes nothing.
+/// - A stamp that is ahead of both is believed once such stamps have come for the whole confirmation time
+///   (`stampsAheadOfKnown`). Any other stamp in between that is not older than the known time starts the confirmation
+///   time anew. So a broker whose clock steps for some seconds changes nothing.
 ///
 /// The *machine's time* is the time by the machine's clock. While a step of that clock is not believed, it is the lower of
 /// the times before and after the step (`MachineClock`). A step is believed once it has lasted, or if the stamps agree
 /// with it.
 ///
-/// The known time can be ahead of the machine's time (`lead`). The stamps are proven once they have stayed ahead for long
-/// enough. Until then, acts that are due wait for the machine's time. If even the first stamp was ahead, decisions use
-/// the machine's time until then, too, because no stamp has agreed with it yet.
+/// The known time can be ahead of the machine's time (`lead`). The stamps are proven once they have stayed ahead for the
+/// confirmation time. Before that, acts that are due wait for the machine's time. Decisions use the machine's time
+/// meanwhile only if even the first stamp was ahead, because then no stamp has ever agreed with the machine's clock.
 ///
 /// All times are kept as offsets: the time minus the steady clock, in milliseconds. A clock that runs evenly has a
 /// constant offset.
@@ -32,7 +33,7 @@ package import Lifecycle
 /// | `time` | metrics, and times in records | the stamps |
 /// | `decisionTime` | merging, and the age of data | the machine's clock, unless the stamps contradict it |
 /// | `dueTime` | acts that are due at a moment | the stamps; the machine's clock while they lead it and are not proven |
-/// | `earliestTime` | irreversible acts | the machine's clock; the stamps if they are far behind it |
+/// | `earliestTime` | irreversible acts | the machine's clock; the stamps if that clock is far ahead of them |
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {
     /// Times that differ by at most this much agree. A larger difference is a step of a clock, or a lead over another.

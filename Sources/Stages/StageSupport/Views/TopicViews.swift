@@ -13,9 +13,12 @@ package protocol TopicViewsOwner: AnyObject {
     func viewsDidReach(_ step: TopicViews.Step)
 }
 
-/// The views of one compacted topic, one for each partition of a loop, and the reader of the topic.
-/// A view is a copy of a partition in a file (`TopicView`). Beside each view is an overlay with the rows that the loop
-/// has committed and the view has not read back. Pinned to the loop's thread.
+/// The views of one compacted topic, one for each partition of a loop, and the reader of the topic. Pinned to the
+/// loop's thread.
+///
+/// A view is a copy of a partition in a file (`TopicView`). Beside each view is an `Overlay` in memory with two kinds of
+/// rows: *committed* rows, which the view has not read back yet, and *repeated* rows. A repeated row differs from the
+/// committed row only in its times. It is not written to the topic, so the view gets it from the overlay.
 ///
 /// Every failure here has one repair, in the loop: it starts over from the committed offsets, after the views have read
 /// everything that was written.
@@ -29,11 +32,12 @@ package final class TopicViews {
     private static let recordsMax = 3000
     /// The size of the records that one iteration reads.
     private static let bytesMax = 16 << 20
-    /// The memory for sorting rows in restores, of all views together, and the least for one view.
+    /// The memory for sorting rows in restores, of all views together.
     static let restoreBytesMax = 24 << 20
+    /// The least memory that one view gets for sorting.
     static let restoreBytesMin = 1 << 20
-    /// The number of pending rows from which a view writes them. A file keeps the memory of its largest transaction,
-    /// and each row can take separate pages.
+    /// A view writes its pending rows when it has this many. More would cost memory: a file keeps the memory of its
+    /// largest transaction, and each row can take separate pages.
     static let writtenRowsMax = 250
 
     let definition: TopicViewDefinition
@@ -61,7 +65,8 @@ package final class TopicViews {
     package internal(set) var readCount = 0
     /// The newest query of `confirmFreshness`.
     var endsQuery: OffsetQueryID?
-    /// Whether a view was opened and the next iteration must open another one.
+    /// Whether the last iteration opened a file and others are still closed. Each iteration opens one, so the loop must
+    /// not wait before the next.
     package internal(set) var isOpening = false
 
     /// - Parameters:
@@ -104,8 +109,8 @@ package final class TopicViews {
 
     // MARK: Assignment
 
-    /// Starts to read each partition after its file's offset, with empty overlays. Commits of this loop are in the
-    /// topic, so the views read them back.
+    /// Starts to read each partition after its file's offset. The overlays begin empty: the commits of this loop are in
+    /// the topic, and the views read them back.
     package func startReading(_ numbers: some Collection<Int32>) throws {
         try writeRepeatedRows()
         overlays = Dictionary(uniqueKeysWithValues: numbers.map { ($0, Overlay()) })
@@ -128,8 +133,8 @@ package final class TopicViews {
         body(&overlay)
     }
 
-    /// Moves the repeated rows from the overlays to the views (`Overlay`). They follow from records that the view has
-    /// read. So they stay right if the partition moves: later commits of other owners have higher offsets and overwrite
+    /// Moves the repeated rows from the overlays to the views. The file stays right even if another process gets the
+    /// partition now: the commits of that process have higher offsets, so they overwrite these rows when the view reads
     /// them.
     package func writeRepeatedRows() throws {
         for partition in overlays.keys {

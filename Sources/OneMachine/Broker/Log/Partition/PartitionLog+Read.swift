@@ -52,7 +52,8 @@ extension PartitionLog {
             result.recordCount = scan.takenRecords
             result.nextOffset = scan.takenBytes > 0 ? scan.nextOffset : offset
             guard scan.takenBytes == 0, let neededBytes = scan.neededBytes, atLeastOne else { break }
-            // The batch would fit, so the file is shorter than the log says.
+            // The limit had room for the batch, and still its bytes did not come: the file is shorter than the log
+            // says.
             guard neededBytes > byteLimit else {
                 throw reportDamage(at: offset, in: segment(holding: offset))
             }
@@ -155,6 +156,7 @@ extension PartitionLog {
         var previous = start
         while true {
             let header = try header(at: current.position, in: segment)
+            // Batches follow each other without gaps in their offsets, in compacted segments too (`SegmentWriter`).
             let isPlausible = header.flaw == nil && header.baseOffset == current.offset
             if isPlausible {
                 if header.lastOffset >= offset { return current }
@@ -164,8 +166,8 @@ extension PartitionLog {
             }
             let hasNextHeader = current.position + BatchHeader.size <= segment.size
             if !isPlausible || !hasNextHeader {
-                // A wrong offset, or the end of the file before `offset`: the last header is damaged, or the one
-                // before it, which led here.
+                // This header is not the expected one, or the file ends before `offset`. Either this header is damaged,
+                // or the header before it, which led here.
                 let damaged = try damagedBatch(previous: previous, current: current, in: segment)
                 current = try findSoundBatch(behind: damaged, upTo: offset, in: segment)
             }

@@ -6,8 +6,9 @@ import Testing
 import Topics
 
 /// Tests of an ingest stage that starts again after a long time without reports. Retention has deleted all reports, so
-/// its committed offsets lie at or below the first existing offset. Each wait has a limit of its own. The limit of the suite
-/// also counts the time in which other tests have the threads.
+/// its committed offsets lie at or below the first existing offset.
+///
+/// Each wait has a limit of its own. The limit of the suite also counts the time in which other tests have the threads.
 @Suite(.timeLimit(.minutes(10))) struct IdleTimeTests {
     @Test(arguments: StageEnding.allCases)
     func `an ingest stage that starts after an idle time merges the next reports`(ending: StageEnding)

@@ -84,6 +84,7 @@ final class ReplayWriter {
     /// - Returns: The offset of each record.
     @discardableResult
     func store(_ records: [OutgoingRecord]) throws -> [Int64] {
+        if records.isEmpty { return [] }
         try checkClaim()
         return try storeNow(records)
     }

@@ -61,12 +61,8 @@ import Topics
         try bed.sendInTransactions(
             (0..<20).map { makeSend(.update, group: "t\($0)", id: "timed\($0)") }, to: .sendsTimed)
         try await eventually("all sends are planned") { stage.handledCount == 20 || stage.failure != nil }
-        let partitions = (0..<2).map { TopicPartition(bed.layout.name(of: .sendsTimed), Int32($0)) }
         try await eventually("the ends are committed") {
-            try bed.admin.committedOffsets(by: bed.layout.prefix + "planner", in: partitions).allSatisfy {
-                committed in
-                try committed.offset == bed.admin.watermarks(of: committed.partition).high
-            }
+            try bed.areEndsCommitted(by: "planner", of: [.sendsTimed])
         }
         #expect(stage.failure == nil)
         if TestCluster.delaySeed == nil { #expect(stage.startOverCount <= 1) }

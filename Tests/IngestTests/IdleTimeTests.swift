@@ -1,5 +1,4 @@
 import IngestTesting
-import Kafka
 import KafkaTesting
 import ProcessTesting
 import Testing
@@ -8,7 +7,7 @@ import Topics
 /// Tests of an ingest stage that starts again after a long time without reports. Retention has deleted all reports, so
 /// its committed offsets lie at or below the first existing offset.
 ///
-/// Each wait has a limit of its own. The limit of the suite also counts the time in which other tests have the threads.
+/// Each wait has a separate limit. The limit of the suite also counts the time in which other tests have the threads.
 @Suite(.timeLimit(.minutes(10))) struct IdleTimeTests {
     @Test(arguments: StageEnding.allCases)
     func `an ingest stage that starts after an idle time merges the next reports`(ending: StageEnding)
@@ -26,7 +25,9 @@ import Topics
             stage.handledCount >= 50 || stage.failure != nil
         }
         // The stage also writes reports: claims of tokens, which it reads after the phones' reports.
-        try await eventually("all reports are committed") { try areAllReportsCommitted(in: bed) }
+        try await eventually("all reports are committed") {
+            try bed.areEndsCommitted(by: "ingest", of: [.reports])
+        }
         await stage.stop()
         try await eventually("the idle time has passed") {
             try bed.simulateIdleTime(after: ending, group: "ingest", reading: [.reports])
@@ -40,15 +41,5 @@ import Topics
         #expect(restarted.failure == nil)
         try await eventually("the stage is ready") { restarted.readinessProblems == [] }
         await restarted.stop()
-    }
-
-    private func areAllReportsCommitted(in bed: TestBed) throws -> Bool {
-        let name = bed.layout.name(of: .reports)
-        let partitions = (0..<Int32(bed.layout.partitionCount(of: .reports))).map { TopicPartition(name, $0) }
-        return try bed.admin.committedOffsets(by: bed.layout.prefix + "ingest", in: partitions).allSatisfy {
-            committed in
-            let end = try bed.admin.watermarks(of: committed.partition).high
-            return (committed.offset ?? 0) == end
-        }
     }
 }

@@ -30,6 +30,16 @@ extension TestBed {
         return true
     }
 
+    /// Whether a group has committed the ends of all partitions of some topics.
+    package func areEndsCommitted(by group: String, of topics: [TopicName]) throws -> Bool {
+        let partitions = topics.flatMap { topic in
+            (0..<Int32(layout.partitionCount(of: topic))).map { TopicPartition(layout.name(of: topic), $0) }
+        }
+        return try admin.committedOffsets(by: layout.prefix + group, in: partitions).allSatisfy { committed in
+            try committed.offset == admin.watermarks(of: committed.partition).high
+        }
+    }
+
     /// Returns the last offset of each partition that has records. In a topic with transactions it is a marker.
     private func lastMarkers(of topics: [TopicName]) throws -> [TopicPartition: Int64] {
         var offsets: [TopicPartition: Int64] = [:]

@@ -1,7 +1,5 @@
 /// The comparison of a row with the position of a walk, for rows that change while a walk is on its way.
 extension PageCursor {
-    private static let updatePrefix = Array("update:".utf8)
-
     /// Whether a walk through a group's activities will still come to this row of the group.
     package func willVisit(_ row: borrowing TokenPageRow) -> Bool {
         guard let suffix = Self.suffix(of: row) else { return false }
@@ -22,6 +20,7 @@ extension PageCursor {
     private static func suffix(of row: borrowing TokenPageRow) -> [UInt8]? {
         // `u:<user>` or `i:<installation>`, and `update:<activity>`.
         let (recipient, entry) = (row.recipient, row.entryText)
+        let updatePrefix = PageFiller.updatePrefix
         guard recipient.count > 2, entry.hasPrefix(updatePrefix.span) else { return nil }
         var suffix: [UInt8] = []
         let isUser = recipient[0] == UInt8(ascii: "u")

@@ -15,7 +15,8 @@ struct PageFiller: ~Copyable {
     private var groupText = 0..<0
 
     private static let startPrefix = Array("start:".utf8)
-    private static let updatePrefix = Array("update:".utf8)
+    /// The text before an activity's id in `TokenPageRow.entryText`.
+    static let updatePrefix = Array("update:".utf8)
 
     init(names: NameTable) { self.names = names }
 

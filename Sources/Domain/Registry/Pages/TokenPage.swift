@@ -55,8 +55,6 @@ package struct TokenPage: ~Copyable {
 package struct TokenPageRow: ~Escapable {
     /// The length of `u:` or `i:`.
     private static let recipientKindBytes = 2
-    /// The length of `update:`.
-    private static let updateKindBytes = 7
 
     /// The texts of the page.
     private let bytes: Span<UInt8>
@@ -87,8 +85,8 @@ package struct TokenPageRow: ~Escapable {
     /// The activity's id. Nil for a row of a start token.
     package var activity: String? {
         let entry = entryText
-        guard entry.count > Self.updateKindBytes, entry[0] == UInt8(ascii: "u") else { return nil }
-        let id = entry.extracting(Self.updateKindBytes..<entry.count)
+        guard entry.count > PageFiller.updatePrefix.count, entry[0] == UInt8(ascii: "u") else { return nil }
+        let id = entry.extracting(PageFiller.updatePrefix.count..<entry.count)
         return unsafe id.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
     /// The token as `TokenSeal` stored it: sealed, or as hexadecimal digits. It is a secret.

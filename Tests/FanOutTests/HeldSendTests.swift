@@ -196,7 +196,7 @@ func `an update without conflation does not wait`(_ audience: Audience) throws {
         _ = try planner.plan(makeSend(.update, id: "u\(ahead)", state: 1), at: 0, in: &rows)
     }
     _ = try planner.plan(makeSend(.update, id: "held", state: 9), at: 0, in: &rows)
-    // All states are cancelled, so there is none to which the scope can return.
+    // All states are cancelled, so the scope cannot return to an earlier one.
     var row = try #require(rows.rows[match])
     row.cancelledSends = ["start", "u1", "u2", "u3", "u4", "u5"].map {
         GroupRow.CancelledSend(send: $0, at: dawn * 1000)

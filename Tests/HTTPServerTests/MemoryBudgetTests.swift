@@ -8,7 +8,7 @@ import Testing
 struct MemoryBudgetTests {
     private func bodyBytes(_ server: TestServer) -> Int { metric("flotilla_http_body_bytes", server) }
 
-    /// Returns the value of a metric, -1 if there is none.
+    /// Returns the value of a metric, or -1 if the metric is missing.
     private func metric(_ name: String, _ server: TestServer) -> Int {
         let line = server.metrics.render().split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1

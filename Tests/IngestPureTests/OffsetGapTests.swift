@@ -21,7 +21,7 @@ import Topics
     @Test(arguments: [
         Case(topic: .sends, committed: 5, low: 5, high: 5, verdict: .inRange),
         Case(topic: .sends, committed: 5, low: 0, high: 9, verdict: .inRange),
-        // No writer of these topics uses transactions, so the offset was that of a record.
+        // No writer of these topics uses transactions, so a record had the offset.
         Case(topic: .sends, committed: 5, low: 6, high: 6, verdict: .recordsLost),
         Case(topic: .reports, committed: 5, low: 60, high: 80, verdict: .recordsLost),
         Case(topic: .schedulesAuto, committed: 5, low: 6, high: 6, verdict: .transactionMarker),

@@ -194,7 +194,7 @@ extension PartitionReader {
             reader.assign(at: .offset(7))
             var numbers: [Int] = []
             var events: [ConsumerEvent] = []
-            // The late answer to the look-up arrives as the result of a query that nobody waits for.
+            // The late answer to the look-up arrives as the result of a query for which no caller waits.
             #expect(
                 try eventually {
                     events += reader.read(into: &numbers)

@@ -70,7 +70,7 @@ import Testing
         plan.step(at: time) { _, _ in .open(capacity: 0) }
         for (id, write) in plan.actions.writes {
             if case .receipt(let parts) = write.content {
-                // A job of an erased user ends as superseded, with a reason of its own.
+                // A job of an erased user ends as superseded. Its reason tells it from other superseded jobs.
                 for part in parts where part.outcome == .superseded {
                     part.lines.forEachLine { _ in droppedReasons.append(part.reason ?? "none") }
                 }

@@ -5,7 +5,7 @@ package import InstallationRecords
 /// the newest report owns it. The others lose it, so that a phone starts each activity once.
 ///
 /// The installations of a phone can be in different partitions, for example after the app lost its installation id, and
-/// no partition knows the tokens of all. So each token has a partition of its own. An installation that reports a new
+/// no partition knows the tokens of all. So each token belongs to one partition. An installation that reports a new
 /// token claims it there (`TokenClaims`). That partition keeps the owner as a row of `installations` (`TokenOwnerRow`),
 /// and tells the loser with a report of the kind `tokenTakenOver`. All of these records can be repeated.
 ///

@@ -191,7 +191,7 @@ struct FaultScriptTests {
             dueFaults += running.takeDueFaults(milliseconds: milliseconds)
         }
         #expect(dueFaults == (steps + steps + steps[..<1]).map(\.fault))
-        // Of a million missed rounds, only the last complete one and the current one are caught up.
+        // After a million missed rounds, only the last complete one and the current one are caught up.
         let faultsAfterLongPause = running.takeDueFaults(milliseconds: 4_000_000_500)
         #expect(faultsAfterLongPause.count <= 2 * steps.count && faultsAfterLongPause.last == steps[0].fault)
         var once = RunningScript(FaultScript(timetable: FaultTimetable(steps: steps)))

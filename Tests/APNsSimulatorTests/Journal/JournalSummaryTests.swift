@@ -58,7 +58,7 @@ struct JournalSummaryTests {
         for number in 1...20 { totals.add(journalEntry(number, token: number % 4)) }
         for number in 1...20 { totals.add(journalEntry(number, token: number % 4)) }
         var summary = totals.summary
-        // Of the 20 ids ten are not tracked, and of the four targets two. Both kinds have 20 pushes.
+        // Ten of the 20 ids and two of the four targets are not tracked. They have 20 pushes each.
         #expect(summary.duplicateIDs == 10 && summary.idsNotTracked == 20)
         #expect(summary.targetsSeen == 2 && summary.targetsNotTracked == 20)
         for status in 0..<700 {

@@ -6,7 +6,7 @@ internal import ProcessTesting
 /// A check of an insight process. `checkAll` asks all questions about a day and compares each figure of the answers
 /// with the model. A difference is one of the `faults`.
 package struct DayChecker {
-    /// The limit of people of each app about whom the checker asks. These are the first ones.
+    /// The checker asks about at most this number of people of each app, the first ones.
     static let peopleCheckedMax = 300
     /// The number of faults that are kept.
     private static let faultsMax = 20

@@ -32,7 +32,7 @@ extension Command {
         print(damage.map(\.description).joined(separator: "\n"))
         if isDryRun { return }
         try invocation.confirm(orElse: "no batch was replaced")
-        // No other thread waits for results of the store, so `wake` has nothing to do.
+        // No other thread waits for results of the store, so `wake` does nothing.
         let replacedRanges = try TopicStore(path: directory, wake: {}).replaceDamage()
         print(
             "\(replacedRanges.count) ranges are replaced; each damaged file stays beside its log as .damaged")

@@ -22,7 +22,7 @@ enum RowKind: UInt8 {
 ///     groups      app, group                                                     the number of its activities
 ///     tokens      app, hash, kind, key of the start or the activity              nothing
 ///
-/// `NameTable` and `ReportedChanges` describe the keys of their own tables.
+/// The keys of two other tables are described in `NameTable` and `ReportedChanges`.
 enum TableKey {
     /// The number of a token hash's bytes in a key. The row's value contains the full hash.
     static let hashBytes = 8

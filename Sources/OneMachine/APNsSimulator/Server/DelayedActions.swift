@@ -31,7 +31,7 @@ final class DelayedActions: EventHandler {
     /// Runs the action after the delay, unless the loop ends before.
     func schedule(afterMilliseconds: Int, action: @escaping () -> Void) {
         scheduledCount += 1
-        // A handler of the loop is told when the loop ends (`loopWillEnd`).
+        // The loop tells its handlers when it ends (`loopWillEnd`).
         if heap.isEmpty { loop.addHandler(self) }
         // Count from now. `loop.now` is the start of the iteration, so after a long iteration the action would
         // run too early.

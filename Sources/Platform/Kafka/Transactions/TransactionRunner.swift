@@ -5,7 +5,7 @@ package import Telemetry
 /// producer after a failure that requires a new one. It is pinned to the loop's thread.
 ///
 /// A transaction cannot end while one of its partitions takes no records, and Kafka refuses its id until then. Such an
-/// id is *stalled*: it is set aside, the loop goes on with another id, and a producer in the background ends the
+/// id is *stalled*: it is set aside, the loop uses another id, and a producer in the background ends the
 /// transaction (`StalledTransactions`).
 package final class TransactionRunner {
     package enum TransactionOutcome: Sendable, Equatable {

@@ -103,8 +103,7 @@ extension Expander {
                 else { continue }
                 var scopes = try scopes(of: activity, in: group, recipient)
                 try addScope(ofActivityAlone: activity, app: group.key.app, to: &scopes)
-                // An activity may have a newer state of its own, such as an END by its id. It got that state with its
-                // token.
+                // An activity may have a newer state, such as an END by its id. It got that state with its token.
                 let shown = NewestState(scopes, for: .lateToken)?.state.version
                 if shown != newest.state.version { continue }
                 try send(newest, to: page[index], of: activity, in: scopes, app)

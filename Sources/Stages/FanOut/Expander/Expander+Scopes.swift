@@ -26,7 +26,7 @@ extension Expander {
         guard case .recipients(let list) = expansion.targets else {
             return try beginWhole(expansion, under: scopeKey)
         }
-        // Of the expansions for named recipients, only a start also changes the group's row.
+        // A start for named recipients also changes the group's row. An update or an END for them does not.
         if expansion.content.event == .start, expansion.key.recipient == nil {
             try beginWhole(expansion, under: scopeKey)
         }
@@ -96,7 +96,7 @@ extension Expander {
         if scope != found ?? LaneScope() { set(scope, under: key) }
     }
 
-    /// Gives a separate generation to some recipients of a start: those for whom an END has already ended the group's
+    /// Gives a separate generation to each recipient of a start for which an END has already ended the group's
     /// generation. The planner did not see that END: it named an activity, and only the lane knows the owner.
     private func reopenGenerations(in expansion: inout Expansion) throws(StoreError) {
         guard expansion.content.event == .start, expansion.key.recipient == nil,

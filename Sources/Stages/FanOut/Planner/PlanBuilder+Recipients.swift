@@ -123,9 +123,9 @@ extension PlanBuilder {
         switch RecipientResult(of: send, own: own, whole: whole) {
         case .ended: return nil
         case .joins:
-            // The version must be that of the state that the start carries. For a single user with an own state, this is
-            // the user's state (`planForUsers`), otherwise the group's. The lane replaces the group's state if it knows a
-            // newer one of the recipient.
+            // The start carries the state of a single user if there is one (`planForUsers`), otherwise the group's
+            // state. The version belongs to the carried state. The lane replaces the group's state if it knows a newer
+            // one of the recipient.
             let carried = isSingle && own.ownState(within: whole) != nil ? own : whole
             return Expansion.ScopedRecipient(
                 recipient, scope: own.generation > whole.generation ? .recipient : .group,

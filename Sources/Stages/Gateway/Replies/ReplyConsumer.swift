@@ -51,7 +51,7 @@ final class ReplyConsumer: EventHandler {
     private func connect() {
         do {
             // The position is out of range after an absence longer than the retention of replies. No request waits for
-            // the deleted replies, so reading goes on with the earliest.
+            // the deleted replies, so the reader continues at the earliest.
             let newReader = try cluster.makeReader(
                 of: partition.topic, outOfRange: .earliest, log: context.log, metrics: context.metrics)
             let watermarks = try newReader.watermarks(

@@ -87,8 +87,8 @@ struct SendValidation {
         return .user(users[0])
     }
 
-    /// Returns whether the group is private to one user. The call says so, or its activity type. An update or an END
-    /// for users may have neither. Then all types of the app decide, and a problem is added if only some of them are
+    /// Returns whether the group is private to one user. The call or its activity type makes it private. An update or an
+    /// END for users may name no type. Then all types of the app decide, and a problem is added if only some of them are
     /// private.
     private mutating func isGroupPrivate(for type: ActivityType?) -> Bool {
         if draft.isPrivate == true || type?.isPrivate == true { return true }

@@ -33,7 +33,7 @@ extension QueryHandler {
 
     /// Adds a sample, unless lanes do not answer. A part of the phones would look like a loss of freshness.
     func addFreshnessSample(of app: String, now: Int64 = WallTime.now().milliseconds) async {
-        // A caller of its own, so that the samples do not use up the share of an API key.
+        // The samples count as a separate caller, so they do not use up the share of an API key.
         var handler = self
         handler.fanOut.caller = "freshness of \(app)"
         var query = LaneQuery(.groupList, app: app)

@@ -39,7 +39,7 @@ extension QueryHandler {
         var query = LaneQuery(.groups, app: call.app)
         (query.names, query.user) = ([id], user)
         let result = try await ask(query)
-        // A user to whom nothing was sent alone has the state of the whole group.
+        // A user without a separate send has the state of the whole group.
         let wantedRecipient: Recipient? = user.map { .user($0) }
         let scopes = result.scopes.map(\.value)
         guard let scope = scopes.first(where: { $0.key.recipient == wantedRecipient }) ?? scopes.first else {

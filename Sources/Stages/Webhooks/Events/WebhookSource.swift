@@ -31,7 +31,7 @@ enum WebhookSource: Int, Sendable, CaseIterable {
     }
 
     /// Whether the keys of the records begin with their app. The key of a record of `progress` is the id of its send.
-    /// The key of a record of `members` is that of a process.
+    /// The key of a record of `members` names a process.
     var hasAppInKeys: Bool {
         switch self {
         case .events, .reports, .deadLetters: true

@@ -2,8 +2,8 @@ internal import CCRC32C
 
 /// The checksum of record batches and of the broker's own files.
 package enum CRC32C {
-    /// Returns the checksum of `bytes`. If `crc` is the checksum of earlier bytes, returns that of the earlier
-    /// bytes followed by these.
+    /// Returns the checksum of `bytes`. If `crc` is the checksum of earlier bytes, the result covers the
+    /// earlier bytes followed by these.
     package static func checksum(of bytes: UnsafeRawBufferPointer, continuing crc: UInt32 = 0) -> UInt32 {
         unsafe crc32c_extend(crc, bytes.baseAddress, bytes.count)
     }

@@ -2,8 +2,8 @@
 /// server. The load has distinct tokens and ids, one provider token and many streams. The server runs on
 /// processor 0, clients on 1.
 enum APNsBenchmark {
-    /// The limit on the client's processor time, as a share of h2load's. h2load has no pools and no reports.
-    static let processorShareMax = 0.8
+    /// The wanted processor time of the client, as a share of h2load's, although h2load has no pools and no reports.
+    static let processorShareWanted = 0.8
 
     static func run(arguments: [String]) throws {
         let options = try APNsOptions(parsing: arguments)

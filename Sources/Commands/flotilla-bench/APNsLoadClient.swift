@@ -93,6 +93,7 @@ final class APNsLoadClient: PushReceiver {
                     id: PushID(high: 0x4D3F_8A11_22C3_4E5F, low: UInt64(pushedCount)),
                     tag: UInt64(pushedCount), deadlines: PushDeadlines(deadline: deadline))
             } catch {
+                // The client takes no more for now. The next outcomes call this function again.
                 return
             }
             pushedCount += 1

@@ -41,11 +41,11 @@ struct BrokerLoadClient {
             stored += deliveries.count { $0.isStored }
         }
         // The first record opens the connection and gets the producer id, so it is not measured.
-        send(by: producer, to: topic, number: 0) { collect(waitMilliseconds: 1) }
+        send(by: producer, to: topic, number: 0, whenFull: { collect(waitMilliseconds: 1) })
         while stored < 1 { collect(waitMilliseconds: 10) }
         let start = Instant.now()
         for number in 0..<count {
-            send(by: producer, to: topic, number: number) { collect(waitMilliseconds: 1) }
+            send(by: producer, to: topic, number: number, whenFull: { collect(waitMilliseconds: 1) })
             if number % 1_000 == 0 { collect(waitMilliseconds: 0) }
         }
         let limit = Instant.now().advanced(byMilliseconds: 60_000)

@@ -2,9 +2,9 @@ internal import Broker
 internal import Glibc
 internal import Telemetry
 
-/// A measurement of one partition's log without the network: appends with checksum and bookkeeping, reads
-/// that check the checksum again, a start after a kill, and a compaction. The same run also measures the disk
-/// calls and the checksum alone.
+/// A measurement of one partition's log without the network: appends with checksum and bookkeeping, reads that
+/// check the checksum again, and a start after a kill. The same run also measures the checksum and the disk calls
+/// alone.
 enum BrokerLogBenchmark {
     static func run(arguments: [String]) throws {
         let options = try Options(parsing: arguments)
@@ -48,6 +48,7 @@ enum BrokerLogBenchmark {
     private static func measureLog(
         at path: String, batch: [UInt8], count: Int, rates: inout [(String, Double)], mebibytes: Double
     ) throws {
+        // At the end of this scope the store is closed, and the next one can lock the directory.
         do {
             let store = try TopicStore(path: path + "/data", flush: .os) {}
             let log = try store.create(
@@ -58,11 +59,12 @@ enum BrokerLogBenchmark {
                     _ = try unsafe batch.withUnsafeBytes { try unsafe log.append($0, now: .now()) }
                 }
             }
+            // A broker does this work on other threads beside the appends. It is not measured.
             while store.flusher.runOnce() { store.deliver(now: .now()) }
             rates.append(("3 append", mebibytes / append.processorSeconds))
             let read = try Usage.measure { try readAll(of: log) }
             rates.append(("4 read", mebibytes / read.processorSeconds))
-            try removeCheckpoint(in: path + "/data/logs/t-0.1")
+            try removeAllButSegments(in: path + "/data/logs/t-0.1")
         }
         let start = try Usage.measure { _ = try TopicStore(path: path + "/data", flush: .os) {} }
         rates.append(("5 start after a kill, everything read", mebibytes / start.processorSeconds))
@@ -79,7 +81,9 @@ enum BrokerLogBenchmark {
         }
     }
 
-    private static func removeCheckpoint(in directory: String) throws {
+    /// Removes the checkpoint and the summaries of closed segments. The next start then reads every batch, as after a
+    /// kill before the first checkpoint.
+    private static func removeAllButSegments(in directory: String) throws {
         for name in try Disk().names(in: directory) where !name.hasSuffix(".log") {
             try Disk().removeFile(at: directory + "/" + name)
         }

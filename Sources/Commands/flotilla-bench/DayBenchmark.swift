@@ -43,10 +43,10 @@ enum DayBenchmark {
         print("receipts per second: \(grouped(day.receiptsPerSecond))")
         print(
             "from accepted to the last answer, 99th percentile of \(day.sendCount) sends: "
-                + "\(FleetBenchmark.format(seconds: day.percentile(of: nil))) s")
+                + "\(FleetBenchmark.format(seconds: day.percentile99Seconds())) s")
         FleetBenchmark.printIndented(
-            "of the updates, which newer ones may replace: \(FleetBenchmark.format(seconds: day.percentile(of: updates))) s; "
-                + "of the end, which every phone gets: \(FleetBenchmark.format(seconds: day.percentile(of: [end.id]))) s"
+            "of the updates, which newer ones may replace: \(FleetBenchmark.format(seconds: day.percentile99Seconds(of: updates))) s; "
+                + "of the end, which every phone gets: \(FleetBenchmark.format(seconds: day.percentile99Seconds(of: [end.id]))) s"
         )
         try await fleet.stop()
     }

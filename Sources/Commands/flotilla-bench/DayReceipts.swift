@@ -47,9 +47,9 @@ struct DayReceipts {
         Double(accepted + superseded) * 1000 / Double(max(1, lastWrittenAt - firstAcceptedAt))
     }
 
-    /// Returns the 99th percentile, in seconds, of the time from a send's acceptance to its last answer. Nil
-    /// means all sends.
-    func percentile(of sends: Set<String>?) -> Double {
+    /// Returns the 99th percentile of the time from a send's acceptance to its last answer, for these or for all
+    /// sends.
+    func percentile99Seconds(of sends: Set<String>? = nil) -> Double {
         let selected = lastAnswers.filter { sends?.contains($0.key) ?? true }
         let sorted = selected.values.map { Double($0.lastWrittenAt - $0.acceptedAt) / 1000 }.sorted()
         return sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * 0.99))]

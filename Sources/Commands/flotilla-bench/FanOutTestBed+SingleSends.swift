@@ -3,7 +3,7 @@ internal import Lifecycle
 internal import Payloads
 
 extension FanOutTestBed {
-    /// - Returns: seconds until the job of a send to the owner of a private group was visible.
+    /// Sends to the owner of a private group. Returns the seconds until the job was visible.
     func measureSingleSend(to user: String, group: String, state: RawJSON, visibleIn urgent: TopicWatch)
         throws -> Double
     {

@@ -26,8 +26,9 @@ final class FreshnessRun {
 
     private static let lanes = 12
     private static let jobsPerSheet = 256
-    /// The step between the starts of two walks, as a share of a lane's sheets. Multiples of it spread evenly.
-    private static let goldenRatio = 0.618_033_988_749_894_9
+    /// The step from the start of one walk over a lane's sheets to the start of the next, as a share of the sheets. It
+    /// is the golden ratio, whose multiples spread evenly.
+    private static let walkStartStep = 0.618_033_988_749_894_9
     private static let pushLifetimeSeconds: Int64 = 3_600
     /// The longest wait for the last receipts after a pass.
     private static let excessSecondsMax = 60.0
@@ -159,7 +160,7 @@ final class FreshnessRun {
         writtenAt.append(head.acceptedAt)
         writer.write(
             SupersededVersions(app: head.app, group: "match", updateVersion: head.version, endVersion: 0))
-        let fraction = (Double(update) * Self.goldenRatio).truncatingRemainder(dividingBy: 1)
+        let fraction = (Double(update) * Self.walkStartStep).truncatingRemainder(dividingBy: 1)
         let sheetCountMax = sheets.map(\.count).max() ?? 0
         for step in 0..<sheetCountMax {
             for (lane, laneSheets) in sheets.enumerated() where step < laneSheets.count {
@@ -222,34 +223,40 @@ final class FreshnessRun {
         var lastReceivedAt: Int64
         /// The newest update that the phone had when the last update was written, or -1 for none.
         var updateAtLastWrite = -1
+        /// The longest time without a delivery, in milliseconds. It counts only until the last update was written.
+        var longestGap: Int64 = 0
+
+        init(firstUpdateAt: Int64) { lastReceivedAt = firstUpdateAt }
+
+        mutating func record(_ push: Push, lastWrittenAt: Int64) {
+            recordGap(until: min(push.receivedAt, lastWrittenAt))
+            newestUpdate = max(newestUpdate, push.update)
+            lastReceivedAt = push.receivedAt
+            if push.receivedAt <= lastWrittenAt { updateAtLastWrite = newestUpdate }
+        }
+
+        /// Notes the time from the last delivery until `end`, which may be before that delivery.
+        mutating func recordGap(until end: Int64) { longestGap = max(longestGap, end - lastReceivedAt) }
     }
 
-    /// Calculates how far the phones were behind the updates. Gaps count only until the last update was written.
+    /// Calculates how far the phones were behind the updates.
     private func evaluate(_ pushes: [Push], lastWrittenAt: Int64, passSeconds: Double) -> Freshness {
         var freshness = Freshness()
         freshness.passSeconds = passSeconds
         var deliveriesByPhone: [Target: PhoneDeliveries] = [:]
-        let noDeliveries = PhoneDeliveries(lastReceivedAt: writtenAt[0])
+        let noDeliveries = PhoneDeliveries(firstUpdateAt: writtenAt[0])
         let lastUpdate = options.seconds - 1
-        var longestGap: Int64 = 0
         var lastUpdateReceivedAt: Int64 = 0
         for push in pushes {
-            var phone = deliveriesByPhone[push.target] ?? noDeliveries
-            if phone.lastReceivedAt <= lastWrittenAt {
-                longestGap = max(longestGap, min(push.receivedAt, lastWrittenAt) - phone.lastReceivedAt)
-            }
-            phone.newestUpdate = max(phone.newestUpdate, push.update)
-            phone.lastReceivedAt = push.receivedAt
-            if push.receivedAt <= lastWrittenAt { phone.updateAtLastWrite = phone.newestUpdate }
+            deliveriesByPhone[push.target, default: noDeliveries].record(push, lastWrittenAt: lastWrittenAt)
             if push.update == lastUpdate { lastUpdateReceivedAt = max(lastUpdateReceivedAt, push.receivedAt) }
-            deliveriesByPhone[push.target] = phone
         }
+        var longestGap: Int64 = 0
         var behindSecondsSum = 0.0
         for target in phones {
-            let phone = deliveriesByPhone[target] ?? noDeliveries
-            if phone.lastReceivedAt < lastWrittenAt {
-                longestGap = max(longestGap, lastWrittenAt - phone.lastReceivedAt)
-            }
+            var phone = deliveriesByPhone[target] ?? noDeliveries
+            phone.recordGap(until: lastWrittenAt)
+            longestGap = max(longestGap, phone.longestGap)
             if phone.newestUpdate < lastUpdate { freshness.unfinishedPhones += 1 }
             let behindSeconds = secondsBehind(update: phone.updateAtLastWrite, at: lastWrittenAt)
             behindSecondsSum += behindSeconds

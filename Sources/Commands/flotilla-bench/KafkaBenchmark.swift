@@ -133,6 +133,7 @@ enum KafkaBenchmark {
         let peer = unsafe kafka_peer_reader_new(brokers)
         defer { unsafe kafka_peer_reader_destroy(peer) }
         var comparison = Comparison()
+        // One round more than asked for: the first one opens the connections, and is dropped below.
         for _ in 0...options.rounds {
             var swiftSum: Int64 = 0
             var cSum: Int64 = 0
@@ -146,7 +147,6 @@ enum KafkaBenchmark {
                 })
             if swiftSum != cSum { throw BenchmarkFailure("Swift read \(swiftSum), C \(cSum)") }
         }
-        // The first round opens the connections, so it is dropped.
         comparison.swift.removeFirst()
         comparison.c.removeFirst()
         printComparison(comparison, name: "consume, \(compression)", records: recordsKept * passes)

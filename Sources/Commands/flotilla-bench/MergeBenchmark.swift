@@ -58,6 +58,7 @@ enum MergeBenchmark {
         var number = 0
         try printRate(of: "the same report, later", rounds: rounds) {
             number += 1
+            // Within a minute. `WriteInterval` lets repeated values be written again only in the next day.
             let at = startMilliseconds + 1 + Int64(number % 60_000)
             if try mergedOutcome(
                 of: merger.merge(

@@ -65,7 +65,7 @@ final class PinnedProcess {
     /// Ends the process with SIGKILL.
     func stop() -> Cost {
         kill(identifier, SIGKILL)
-        return reap().0
+        return reap().cost
     }
 
     /// Returns the output of the process so far: standard output, then standard error.
@@ -85,7 +85,8 @@ final class PinnedProcess {
         throw BenchmarkFailure("\(name) does not listen: \(outputText().suffix(500))")
     }
 
-    private func reap() -> (Cost, Int32) {
+    /// Waits for the end.
+    private func reap() -> (cost: Cost, status: Int32) {
         var status: Int32 = 0
         var usage = rusage()
         unsafe wait4(identifier, &status, 0, &usage)

@@ -14,7 +14,8 @@ internal import Topics
 struct ReceiptBacklog {
     /// The number of sends that the receipts belong to.
     static let sendCount = 20
-    /// The sends take turns: this many receipts belong to one, then as many to the next.
+    /// The sends take turns: this many receipts belong to one, then as many to the next. So 1,000 receipts cover all
+    /// sends.
     private static let receiptsPerTurn = 1_000 / sendCount
     /// The time of the receipts, in milliseconds since 1970. It must be less than a week ago, because insight deletes
     /// older data.

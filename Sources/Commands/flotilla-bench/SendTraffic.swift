@@ -125,7 +125,8 @@ final class SendTraffic {
         while visibleCount < count {
             let dueCount = min(count, Int(Instant.now().seconds(since: start) * Double(rate)))
             while sentCount < dueCount {
-                // A group gets its next update only after a time in which no send has to wait.
+                // The groups take turns. So the previous send of a group was seen long ago, and one time for each group
+                // is enough.
                 let number = sentCount % groups
                 sendTimes[number] = .now()
                 send(number: number, round: 2, isMixed: true)

@@ -5,8 +5,8 @@ internal import Jobs
 /// pushes over TLS and HTTP/2, and writes receipts to Kafka; h2load only pushes. Both run on processor 1, in turn.
 /// Broker, server and this process, which writes jobs and reads receipts, run on processor 0.
 enum SenderBenchmark {
-    /// The limit on the sender's processor time with all its work, as a share of h2load's.
-    static let processorShareMax = 0.85
+    /// The wanted processor time of the sender with all its work, as a share of h2load's.
+    static let processorShareWanted = 0.85
     /// The limit on the private memory of the sender's process.
     static let memoryMiBMax = 200
 

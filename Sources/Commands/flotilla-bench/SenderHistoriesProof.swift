@@ -49,6 +49,8 @@ enum SenderHistoriesProof {
 
     private static func runHistory(number: Int, firstSeed: UInt64) -> [String] {
         let seed = firstSeed &+ UInt64(number)
+        // The pools and the kind do not depend on the bit of the seed that decides about deaths, so that all
+        // combinations occur.
         let usesRealPools = seed / 4 % productionPoolsEvery == 0
         let isOvertaken = !usesRealPools && seed / 4 % overtakenEvery == 0
         let history = SenderHistory(

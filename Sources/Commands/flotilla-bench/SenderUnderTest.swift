@@ -93,7 +93,7 @@ final class SenderUnderTest {
         }
         print(
             "  processor ratio \(threeDecimals(senderSeries.costs.median / lowestH2loadCost)) of the cheaper h2load, wanted at most "
-                + "\(SenderBenchmark.processorShareMax)")
+                + "\(SenderBenchmark.processorShareWanted)")
     }
 
     private func threeDecimals(_ number: Double) -> String { String(format: "%.3f", number) }

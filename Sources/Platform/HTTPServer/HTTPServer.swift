@@ -48,14 +48,15 @@ package import Telemetry
             connections: { [weak state] in state?.connectionCount ?? 0 },
             bodyBytes: { [weak state] in state?.bodyBudget.reservedBytes ?? 0 },
             answerBytes: { [weak state] in state?.answerBudget.reservedBytes ?? 0 })
-        let daemonOwner = unsafe TracedLock<OpaquePointer?>(nil)
-        unsafe daemon = daemonOwner
+        // The terminator's closure has this lock and not `self`, which is not complete yet.
+        let daemonLock = unsafe TracedLock<OpaquePointer?>(nil)
+        unsafe daemon = daemonLock
         let listeningDescriptor: Int32
         if let tls {
             listeningDescriptor = -1
             let terminator = try TLSTerminator(
                 name: name, host: host, port: port, limits: limits, tls: tls
-            ) { descriptor, peer in unsafe Self.add(descriptor, of: peer, to: daemonOwner) }
+            ) { descriptor, peer in unsafe Self.add(descriptor, of: peer, to: daemonLock) }
             listening = .terminator(terminator)
             address = terminator.listener.address
         } else {

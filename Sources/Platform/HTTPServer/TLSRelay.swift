@@ -10,8 +10,11 @@ final class TLSRelay: TLSConnectionDelegate {
 
     private let tls: TLSConnection
     private let peer: SocketAddress
+    /// Makes the connection to the server.
     private let pairs: LoopbackPairs
+    /// Gives the server its end of the connection, with the client's address.
     private let deliver: @Sendable (Int32, SocketAddress) -> Void
+    /// Is called when the client's connection has ended.
     private let onEnd: @Sendable () -> Void
     /// The server's side. Nil before the handshake, and after the end of either side.
     private var server: TCPConnection?

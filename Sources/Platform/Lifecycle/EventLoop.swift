@@ -51,7 +51,7 @@ internal import Glibc
     /// The token of the inbox's events. All other tokens are a generation and a descriptor.
     private static let wakeupToken = UInt64.max
 
-    // Jobs and hooks. Of each pair, one array collects while the other runs.
+    // Jobs and hooks. While `jobs` and `runningHooks` run, new ones collect in `inbox`, `jobsFromLoop` and `hooks`.
     private let inbox: LoopInbox
     private var jobs: [LoopJob] = []
     private var jobsFromLoop: [LoopJob] = []

@@ -1,8 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// A maker of pairs of TCP sockets that are connected to each other on this machine. Unlike a pair of Unix sockets, both
-/// ends have the figures of TCP, such as the number of received bytes.
+/// A maker of pairs of TCP sockets that are connected to each other on this machine. Unlike a pair of Unix
+/// sockets, both ends have the statistics of TCP. The deadlines of the HTTP server read from them how many bytes a
+/// client has sent.
 package final class LoopbackPairs: Sendable {
     private static let backlog: Int32 = 16
     /// The limit of one connection on the loopback interface, which needs no network.

@@ -57,7 +57,7 @@ extension TCPConnection {
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
 
-    /// Whether the bytes may be sent. Ends the connection if they exceed the limit of waiting bytes.
+    /// Returns whether the bytes may be sent. Ends the connection if they exceed the limit of waiting bytes.
     func admitOutput(byteCount count: Int) -> Bool {
         switch phase {
         case .connecting, .open: break
@@ -72,7 +72,8 @@ extension TCPConnection {
         return true
     }
 
-    /// Returns false if the caller must pause until `didBecomeWritable`.
+    /// Promises a `didBecomeWritable` if too many bytes wait. Returns false if the caller must pause until then,
+    /// or if the connection has ended.
     func checkHighWater() -> Bool {
         if case .ending = phase { return false }
         if failure != nil { return false }

@@ -5,9 +5,9 @@ internal import Synchronization
 /// The exclusive use of a directory by one owner in one process. One scope or object owns it. The kernel
 /// releases it when the process ends in any way.
 ///
-/// Each lock needs a descriptor, and a process has more than a hundred state files. All of them are in its
-/// slot, which it has locked as a whole. So a lock below such a directory needs no file: it only excludes
-/// other owners in this process.
+/// Each lock needs a descriptor, and a process has more than a hundred state files. All of them are in the
+/// directory of its `ProcessSlot`, which it has locked as a whole. So a lock below such a directory needs no
+/// file: it only excludes other owners in this process.
 package struct DirectoryLock: ~Copyable {
     private enum LockMechanism {
         /// The open and locked file `lock` in the directory.

@@ -4,7 +4,7 @@
 /// starts at `mapBytesAtStart` and doubles before it is full. At `mapBytesMax` a write fails with
 /// `StoreError.mapFull` and changes nothing.
 package struct EnvironmentLimits: Sendable, Equatable {
-    /// LMDB allows 511. One byte is reserved, so that every key with an appended byte is a valid key too.
+    /// LMDB allows 511. One byte is reserved for `KeyRange.advance`, which appends a byte to a key.
     package static let keyBytesMax = 510
 
     package var mapBytesAtStart: Int

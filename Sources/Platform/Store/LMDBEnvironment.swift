@@ -211,8 +211,8 @@ extension LMDBEnvironment {
         return unsafe transaction
     }
 
-    /// Starts a read. A file that could not be reopened is repaired in the same way as one that LMDB rejects:
-    /// both give MDB_PANIC.
+    /// Starts a read. A file that is not open gives MDB_PANIC, like one that LMDB rejects, because the caller
+    /// must reopen both.
     @unsafe private func startRead(into transaction: inout OpaquePointer?) throws(StoreError) -> Int32 {
         if isClosed { throw closedError }
         guard let handle = unsafe handle else { return MDB_PANIC }
@@ -248,6 +248,7 @@ extension LMDBEnvironment {
         defer { readWriteLock.lockForReading() }
         writeLock.lock()
         defer { writeLock.unlock() }
+        // `beginWrite` reopens the file. Its transaction is not needed.
         unsafe mdb_txn_abort(try beginWrite())
     }
 

@@ -31,7 +31,7 @@ enum RowSort {
         let counts: UnsafeMutableBufferPointer<Int>
     }
 
-    /// Sorts rows that agree in all bytes before the depth. Their prefixes begin at the depth.
+    /// Sorts rows whose keys agree in their first `depth` bytes. The prefixes are the bytes that follow.
     private static func sort(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: SortBuffers, in bytes: UnsafeRawBufferPointer,
         from depth: Int
@@ -50,7 +50,7 @@ enum RowSort {
         }
     }
 
-    /// Sorts rows with equal prefixes by the bytes behind them.
+    /// Sorts rows whose prefixes are equal, too, by the bytes behind the prefixes.
     private static func sortBeyondPrefix(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, spare: SortBuffers, in bytes: UnsafeRawBufferPointer,
         from depth: Int
@@ -67,7 +67,7 @@ enum RowSort {
         unsafe sort(rows, spare: spare, in: bytes, from: nextDepth)
     }
 
-    /// Sorts rows that agree in all bytes before the depth, by insertion.
+    /// Sorts rows whose keys agree in their first `depth` bytes by insertion.
     private static func insertionSort(
         _ rows: UnsafeMutableBufferPointer<BatchedRow>, keysIn bytes: UnsafeRawBufferPointer, from depth: Int
     ) {

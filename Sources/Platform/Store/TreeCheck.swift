@@ -163,20 +163,25 @@ struct TreeCheck: ~Copyable {
                 }
                 try visit(page: node.childPageNumber, level: level - 1, of: tree, progress: &progress)
             } else {
-                try checkKey(of: node, after: progress.lastKey, in: tree)
-                guard !tree.precedes(node.key, progress.lowestKey.span) else {
-                    throw Damage("page \(number) has a key below its branch")
-                }
-                progress.lowestKey.removeAll(keepingCapacity: true)
-                progress.lastKey.replace(with: node.key)
-                progress.entries += 1
-                if let checksum = try checkValue(of: node, in: tree) {
-                    progress.sum.add(rowChecksum: checksum)
-                }
+                try checkRow(node, of: tree, progress: &progress)
             }
         }
         // LMDB writes the next row where the head says that the other rows end.
         guard nodeBytes == page.nodeBytes else { throw Damage("page \(number) has gaps between its rows") }
+    }
+
+    /// Checks a row of a leaf.
+    private mutating func checkRow(
+        _ node: PageNode, of tree: TreeKind, progress: inout WalkProgress
+    ) throws(Damage) {
+        try checkKey(of: node, after: progress.lastKey, in: tree)
+        guard !tree.precedes(node.key, progress.lowestKey.span) else {
+            throw Damage("page \(node.page.number) has a key below its branch")
+        }
+        progress.lowestKey.removeAll(keepingCapacity: true)
+        progress.lastKey.replace(with: node.key)
+        progress.entries += 1
+        if let checksum = try checkValue(of: node, in: tree) { progress.sum.add(rowChecksum: checksum) }
     }
 
     private func checkKey(of node: PageNode, after lastKey: [UInt8], in tree: TreeKind) throws(Damage) {

@@ -2,9 +2,9 @@
 package enum UTCDate {
     package static let secondsPerDay: Int64 = 86_400
 
-    /// Returns the time of a text like `2026-11-20T20:00:00Z`, also with an offset like `+01:00`. Every
-    /// version of Swift's ISO 8601 strategy accepts this form. It returns nil for forms that only some
-    /// versions accept: fractions of a second, or a day that the month does not have.
+    /// Returns the time of a text like `2026-11-20T20:00:00Z`, also with an offset like `+01:00`. Phones decode
+    /// dates with Swift's ISO 8601 strategy, and every version of it accepts this form. The result is nil for
+    /// forms that only some versions accept: fractions of a second, or a day that the month does not have.
     package static func seconds(iso8601 text: UnsafeBufferPointer<UInt8>) -> Int64? {
         func number(at start: Int, digits count: Int) -> Int64? {
             var value: Int64 = 0

@@ -42,6 +42,7 @@ extension Command {
                 )
             }
         case "update":
+            // `catalog.app(id:)` has all activity types, and would copy those with their own records into the document.
             let app = try AppOptions(of: invocation).app(id: id, basedOn: catalog.document(of: id))
             try catalog.makeWriter().write(.put(app, action: "update"), now: .now())
             AppsOutput([app]).show(for: invocation)

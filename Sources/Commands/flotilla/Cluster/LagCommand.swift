@@ -102,8 +102,8 @@ struct LagRow {
     let partition: TopicPartition
     let committed: Int64
     let end: Int64
-    /// The number of offsets from the committed one to the end: 0 if no record is there, else with the transaction
-    /// markers among the records.
+    /// The number of offsets from the committed one to the end, transaction markers included. 0 if none of them has a
+    /// record.
     let lag: Int64
 
     var cells: [String] {

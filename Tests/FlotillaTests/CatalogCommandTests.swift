@@ -12,13 +12,6 @@ struct CatalogCommandTests {
         installation = try await Installation(directory.path)
     }
 
-    private func createShop() async throws {
-        let created = try await installation.flotilla(
-            "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
-            "--key-id", "KEY1234567")
-        #expect(created.status == 0, "\(created.errors)")
-    }
-
     /// Returns the records of a topic, a line for each: `PARTITION KEY VALUE`.
     private func kcat(_ topic: String) async throws -> String {
         let process = try ChildProcess(
@@ -32,7 +25,7 @@ struct CatalogCommandTests {
 
     @Test func `an app is created once, shown, changed, and deleted with its keys`() async throws {
         #expect(try await installation.flotilla("apps").output.hasPrefix("no app yet"))
-        try await createShop()
+        try await installation.createShop()
         let again = try await installation.flotilla(
             "apps", "create", "shop", "--bundle-id", "x", "--team-id", "ABCDE12345", "--key-id", "KEY1234567")
         #expect(again.status == ExitCode.usage && again.errors.contains("there is an app shop already"))
@@ -52,11 +45,11 @@ struct CatalogCommandTests {
         #expect(try await installation.flotilla("apps", "delete", "shop", "--yes").status == 0)
         #expect(try await installation.flotilla("apps", "show", "shop").status == ExitCode.usage)
         #expect(try await installation.flotilla("keys").output.hasPrefix("no key yet"))
-        let audit = try await kcat("audit").split(separator: "\n").filter { $0.contains(" shop ") }.map {
-            line in
+        let audit = try await kcat("audit").split(separator: "\n").filter { $0.contains(" shop ") }
+        let actions = audit.map { line in
             line.components(separatedBy: #""action":""#).last?.prefix { $0 != "\"" } ?? ""
         }
-        #expect(audit == ["app.create", "app.update", "key.create", "key.delete", "app.delete"])
+        #expect(actions == ["app.create", "app.update", "key.create", "key.delete", "app.delete"])
     }
 
     @Test func `a certificate and a key file are refused with the reason`() async throws {
@@ -70,7 +63,7 @@ struct CatalogCommandTests {
     }
 
     @Test func `the text of a key is shown only once`() async throws {
-        try await createShop()
+        try await installation.createShop()
         let key = try await installation.flotilla(
             "keys", "create", "shop", "--role", "report", "--name", "ios")
         let text = key.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -96,7 +89,7 @@ struct CatalogCommandTests {
     }
 
     @Test func `a report by hand follows the gateway's rules and goes to the same partition`() async throws {
-        try await createShop()
+        try await installation.createShop()
         let flags = try await installation.flotilla(
             "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "startToken",
             "--attributes-type", "Match", "--token", "c0ffee", "--tags", "vip,home", "--event-time", "5")
@@ -151,7 +144,7 @@ struct CatalogCommandTests {
     }
 
     @Test func `a secret for user proofs is shown once, required, rotated and retired`() async throws {
-        try await createShop()
+        try await installation.createShop()
         let key = try await installation.flotilla("keys", "create", "shop", "--role", "report").output
             .trimmingCharacters(in: .whitespacesAndNewlines)
         let file = ["--tokens-sealing-keys-file", directory.filePath(named: "sealing-keys")]
@@ -200,7 +193,7 @@ struct CatalogCommandTests {
     }
 
     @Test func `schedules without a proof are allowed until this is changed`() async throws {
-        try await createShop()
+        try await installation.createShop()
         let allowed = try await installation.flotilla(
             "apps", "update", "shop", "--unproven-schedules", "yes", "--json")
         #expect(allowed.status == 0 && allowed.output.contains(#""unprovenSchedules":true"#), "\(allowed)")
@@ -219,7 +212,7 @@ struct CatalogCommandTests {
     @Test func `a report by hand is sealed with the installation's keys, and other keys are refused`()
         async throws
     {
-        try await createShop()
+        try await installation.createShop()
         let report = [
             "report", "--app", "shop", "--installation-id", "phone-1", "--kind", "startToken", "--token",
             "c0ffee", "--tokens-sealing-keys-file",
@@ -234,25 +227,15 @@ struct CatalogCommandTests {
         #expect(
             refused.status == ExitCode.configuration
                 && refused.errors.contains("not this installation's sealing keys"))
-        let stage = try ChildProcess(
-            builtProductPath(named: "flotilla"),
-            arguments: [
-                "run", "gateway", "--data", directory.filePath(named: "run"), "--kafka-brokers",
-                installation.broker,
-                "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
-                "1", "--tokens-sealing-keys-file", others,
-            ])
-        #expect(try await stage.exitStatus() == ExitCode.configuration)
-        #expect(stage.errors.contains("not this installation's sealing keys"))
-        let bare = try ChildProcess(
-            builtProductPath(named: "flotilla"),
-            arguments: [
-                "run", "gateway", "--data", directory.filePath(named: "run"), "--kafka-brokers",
-                installation.broker,
-                "--gateway-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--topics-replication",
-                "1",
-            ])
-        #expect(try await bare.exitStatus() == ExitCode.configuration)
-        #expect(bare.errors.contains("name the file with tokens.sealing-keys-file"))
+        let gateway = [
+            "run", "gateway", "--data", directory.filePath(named: "run"), "--gateway-listen", "127.0.0.1:0",
+            "--admin-listen", "127.0.0.1:0", "--topics-replication", "1",
+        ]
+        let withOtherKeys = try await installation.flotilla(gateway + ["--tokens-sealing-keys-file", others])
+        #expect(withOtherKeys.status == ExitCode.configuration)
+        #expect(withOtherKeys.errors.contains("not this installation's sealing keys"))
+        let withoutKeys = try await installation.flotilla(gateway)
+        #expect(withoutKeys.status == ExitCode.configuration)
+        #expect(withoutKeys.errors.contains("name the file with tokens.sealing-keys-file"))
     }
 }

@@ -11,8 +11,14 @@ struct DemonstratedInstallation {
     let process: ChildProcess
     /// The address of the broker.
     let broker: String
+    /// The address of the gateway.
+    let gateway: String
     /// The address of the simulated APNs.
     let apns: String
+    /// The address of the simulated APNs' control API.
+    let control: String
+    /// The API key of the demonstration's app.
+    let key: String
     let dataDirectory: String
 
     /// Starts the installation, and waits until the demonstration has ended.
@@ -40,6 +46,24 @@ struct DemonstratedInstallation {
                     .dotMatchesNewlines()))
         broker = String(addresses.1)
         apns = String(addresses.2)
+        gateway = try process.servingAddress(of: "gateway")
+        control = try String(
+            #require(process.output.firstMatch(of: #/http:\/\/(\S+)\/v1\/phones\/phone-0/#)).1)
+        key = try String(#require(process.output.firstMatch(of: #/KEY=(\S+)/#)).1)
+    }
+
+    /// Calls a URL with the app's key.
+    func call(_ method: String, _ url: String, body: String? = nil) async throws -> HTTPAnswer {
+        var arguments = [
+            "-sS", "-X", method, "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(key)",
+            "http://\(url)",
+        ]
+        if let body { arguments += ["-d", body] }
+        let curl = try ChildProcess("curl", arguments: arguments)
+        #expect(try await curl.exitStatus() == 0, "\(curl.errors)")
+        let lines = curl.output.split(separator: "\n", omittingEmptySubsequences: false)
+        return HTTPAnswer(
+            status: lines.last.flatMap { Int($0) } ?? 0, body: lines.dropLast().joined(separator: "\n"))
     }
 
     /// The path of the file with the sealing keys.
@@ -63,4 +87,10 @@ struct DemonstratedInstallation {
             atPath: "\(simulatorDirectory)/\(keyFile)", toPath: "\(teamDirectory)/\(keyFile)")
         return keysDirectory
     }
+}
+
+/// The answer to an HTTP request.
+struct HTTPAnswer {
+    let status: Int
+    let body: String
 }

@@ -17,10 +17,9 @@ struct DescriptorLimitTests {
         return try ChildProcess(
             "bash",
             arguments: [
-                "-c", #"\#(limits); exec "$0" "$@""#, builtProductPath(named: "flotilla"), "up", "--data",
-                data,
-            ]
-                + ports + simulator + ["--log-format", "text"] + arguments)
+                "-c", #"\#(limits); exec "$0" "$@""#, builtProductPath(named: "flotilla"), "up",
+                "--data", data, "--log-format", "text",
+            ] + ports + simulator + arguments)
     }
 
     private func count(of folder: String, of process: ChildProcess) throws -> Int {

@@ -7,18 +7,10 @@ import Testing
 struct DisplayReasonWalkTests {
     private let directory: TemporaryDirectory
     private let installation: DemonstratedInstallation
-    private let gateway: String
-    private let control: String
-    private let key: String
 
     init() async throws {
         directory = try TemporaryDirectory()
         installation = try await DemonstratedInstallation(in: directory)
-        let output = installation.process.output
-        key = try String(#require(output.firstMatch(of: #/KEY=(\S+)/#)).1)
-        control = try String(#require(output.firstMatch(of: #/http:\/\/(\S+)\/v1\/phones\/phone-0/#)).1)
-        gateway = try String(
-            #require(installation.process.errors.firstMatch(of: #/gateway: serving.*address=(\S+)/#)).1)
     }
 
     /// The reports of one phone, and the reason that they cause.
@@ -64,23 +56,16 @@ struct DisplayReasonWalkTests {
             reports: [updateToken(group: "quiet"), #""kind":"reconcile","running":[]"#]),
     ]
 
-    private func call(_ method: String, _ url: String, body: String? = nil) async throws -> (Int, String) {
-        var arguments = [
-            "-sS", "-X", method, "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(key)",
-            "http://\(url)",
-        ]
-        if let body { arguments += ["-d", body] }
-        let process = try ChildProcess("curl", arguments: arguments)
-        #expect(try await process.exitStatus() == 0, "\(process.errors)")
-        let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
-        return (lines.last.flatMap { Int($0) } ?? 0, lines.dropLast().joined(separator: "\n"))
+    /// Calls the gateway.
+    private func call(_ method: String, _ path: String, body: String? = nil) async throws -> HTTPAnswer {
+        try await installation.call(method, installation.gateway + path, body: body)
     }
 
-    /// Returns the reason of an installation, or of its activity in a group, as "code: sentence". Nil if it is unknown.
-    private func reason(of installation: String, inGroup group: String? = nil) async throws -> String? {
-        let (status, body) = try await call("GET", "\(gateway)/v1/installations/\(installation)")
-        guard status == 200 else { return nil }
-        let object = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
+    /// Returns the reason of a phone, or of its activity in a group, as "code: sentence". Nil if it is unknown.
+    private func reason(of phone: String, inGroup group: String? = nil) async throws -> String? {
+        let answer = try await call("GET", "/v1/installations/\(phone)")
+        guard answer.status == 200 else { return nil }
+        let object = try JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: Any]
         let activities = object?["activities"] as? [[String: Any]] ?? []
         let subject = group.map { group in activities.last { $0["groupId"] as? String == group } } ?? object
         guard let why = subject?["why"] as? [String: Any], let code = why["code"],
@@ -93,10 +78,10 @@ struct DisplayReasonWalkTests {
         for (number, expected) in Self.cases.enumerated() {
             let id = "walk-\(number)"
             for report in expected.reports {
-                let (status, body) = try await call(
-                    "POST", "\(gateway)/v1/reports",
+                let answer = try await call(
+                    "POST", "/v1/reports",
                     body: #"{"environment":"production","installationId":"\#(id)",\#(report)}"#)
-                #expect(status == 202, "\(body)")
+                #expect(answer.status == 202, "\(answer.body)")
             }
             var latest: String?
             do {
@@ -116,17 +101,17 @@ struct DisplayReasonWalkTests {
         async throws
     {
         func send(_ fields: String) async throws {
-            let (status, body) = try await call("POST", "\(gateway)/v1/sends", body: "{\(fields)}")
-            #expect(status == 202, "\(body)")
+            let answer = try await call("POST", "/v1/sends", body: "{\(fields)}")
+            #expect(answer.status == 202, "\(answer.body)")
         }
         try await send(
             #""event":"start","groupId":"walk","attributesType":"MatchAttributes","audience":{"users":["user-0"]},"attributes":{"home":"Larks","away":"Terns"},"contentState":{"home":1,"away":0},"alert":{"title":"A match"}"#
         )
-        let (status, body) = try await call(
-            "POST", "\(control)/v1/wait",
+        let shown = try await installation.call(
+            "POST", "\(installation.control)/v1/wait",
             body:
                 #"{"phone":"phone-0","group":"walk","pointer":"/home","equals":1,"milliseconds":60000}"#)
-        #expect(status == 200, "\(body)")
+        #expect(shown.status == 200, "\(shown.body)")
         try await eventually("the phone shows the newest version") {
             try await reason(of: "phone-0", inGroup: "walk")?.hasPrefix("shows_newest: it shows version")
                 ?? false

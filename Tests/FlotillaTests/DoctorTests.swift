@@ -9,11 +9,11 @@ struct DoctorTests {
     private func doctor(_ installation: DemonstratedInstallation, _ arguments: [String]) async throws
         -> Answer
     {
-        let all =
-            ["doctor", "--kafka-brokers", installation.broker, "--tokens-sealing-keys-file"]
-            + [installation.sealingKeys] + arguments
-        let process = try ChildProcess(builtProductPath(named: "flotilla"), arguments: all)
-        return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
+        try await flotilla(
+            [
+                "doctor", "--kafka-brokers", installation.broker, "--tokens-sealing-keys-file",
+                installation.sealingKeys,
+            ] + arguments)
     }
 
     @Test func `the doctor checks a whole installation and each app's key, and reports what is wrong`()

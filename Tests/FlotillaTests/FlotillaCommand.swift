@@ -1,5 +1,6 @@
 import Foundation
 import ProcessTesting
+import Testing
 
 /// The result of one run of the binary.
 struct Answer {
@@ -36,4 +37,13 @@ func flotilla(_ arguments: [String], environment: [String: String] = [:]) async 
         builtProductPath(named: "flotilla"), arguments: arguments, environment: environment)
     let status = try await process.exitStatus()
     return Answer(status: status, output: process.output, errors: process.errors)
+}
+
+extension ChildProcess {
+    /// Returns the address that a service of the process logged when it began to serve.
+    func servingAddress(of service: String) throws -> String {
+        let line = errors.split(separator: "\n").first { $0.contains(" \(service): serving") }
+        let field = line?.split(separator: " ").first { $0.hasPrefix("address=") }
+        return try #require(field.map { String($0.dropFirst("address=".count)) })
+    }
 }

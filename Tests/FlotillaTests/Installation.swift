@@ -17,8 +17,10 @@ struct Installation {
                 "up", "--data", data, "--broker-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
                 "--gateway-listen", "127.0.0.1:0", "--log-format", "text",
             ], environment: environment)
-        broker = try await Self.address(of: "broker", in: process)
-        gateway = try await Self.address(of: "gateway", in: process)
+        try await process.waitForOutput(containing: "broker: serving")
+        broker = try process.servingAddress(of: "broker")
+        try await process.waitForOutput(containing: "gateway: serving")
+        gateway = try process.servingAddress(of: "gateway")
         let gateway = gateway
         try await eventually("readiness") {
             let curl = try ChildProcess("curl", arguments: ["-s", "http://\(gateway)/readyz"])
@@ -36,11 +38,11 @@ struct Installation {
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
     }
 
-    /// Waits until a service serves, and returns the address in its log line.
-    private static func address(of service: String, in process: ChildProcess) async throws -> String {
-        try await process.waitForOutput(containing: "\(service): serving")
-        let line = process.errors.split(separator: "\n").first { $0.contains(" \(service): serving") }
-        let field = line?.split(separator: " ").first { $0.hasPrefix("address=") }
-        return try #require(field.map { String($0.dropFirst("address=".count)) })
+    /// Creates the app `shop`.
+    func createShop() async throws {
+        let created = try await flotilla(
+            "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
+            "--key-id", "KEY1234567")
+        #expect(created.status == 0, "\(created.errors)")
     }
 }

@@ -11,14 +11,11 @@ struct ReplayCommandTests {
         let directory = try TemporaryDirectory()
         let state = directory.filePath(named: "slots/slot-0/\(stage)")
         func rebuild(_ arguments: String...) async throws -> Answer {
-            let process = try ChildProcess(
-                builtProductPath(named: "flotilla"),
-                arguments: [
+            try await flotilla(
+                [
                     "replay", "rebuild", "--stage", stage, "--data", directory.path, "--kafka-brokers",
                     "127.0.0.1:1",
                 ] + arguments)
-            return Answer(
-                status: try await process.exitStatus(), output: process.output, errors: process.errors)
         }
         do {
             let installation = try await Installation(directory.path)

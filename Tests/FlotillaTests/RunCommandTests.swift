@@ -48,8 +48,7 @@ struct RunCommandTests {
                     "--admin-listen", "127.0.0.1:0", "--log-format", "text",
                 ])
             try await process.waitForOutput(containing: "broker: serving")
-            let servingLine = process.errors.firstMatch(of: #/broker: serving address=(\S+)/#)
-            return (process, String(try #require(servingLine).1))
+            return (process, try process.servingAddress(of: "broker"))
         }
         let (firstBroker, address) = try await startBroker(port: "0")
         let topics = try await flotilla(
@@ -64,8 +63,7 @@ struct RunCommandTests {
                 "--log-format", "text",
             ])
         try await stage.waitForOutput(containing: "admin: serving")
-        let admin = String(
-            try #require(stage.errors.firstMatch(of: #/admin: serving address=(\S+)/#)).1)
+        let admin = try stage.servingAddress(of: "admin")
         func health() async throws -> Answer { try await flotilla("health-check", "--admin-listen", admin) }
         try await eventually("readiness") { try await health().status == 0 }
 

@@ -7,57 +7,21 @@ import Testing
 struct ScheduledActivityTests {
     private let directory: TemporaryDirectory
     private let installation: DemonstratedInstallation
-    /// The address of the gateway.
-    private let gateway: String
-    /// The address of the simulated APNs' control API.
-    private let control: String
-    /// The API key of the demonstration's app.
-    private let key: String
 
     init() async throws {
         directory = try TemporaryDirectory()
         installation = try await DemonstratedInstallation(in: directory)
-        let output = installation.process.output
-        key = try String(#require(output.firstMatch(of: #/KEY=(\S+)/#)).1)
-        control = try String(#require(output.firstMatch(of: #/http:\/\/(\S+)\/v1\/phones\/phone-0/#)).1)
-        gateway = try String(
-            #require(
-                installation.process.errors.firstMatch(of: #/gateway: serving.*address=(\S+)/#)
-            ).1)
     }
 
-    /// An HTTP answer.
-    private struct HTTPAnswer {
-        let status: Int
-        let body: String
-
-        func member(_ name: String) throws -> String {
-            let object = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
-            return try #require(object?[name].map { "\($0)" }, "\(name) in \(body)")
-        }
-    }
-
-    private func curl(_ method: String, _ url: String, body: String?) async throws -> HTTPAnswer {
-        var arguments = [
-            "-sS", "-X", method, "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(key)",
-            "http://\(url)",
-        ]
-        if let body { arguments += ["-d", body] }
-        let process = try ChildProcess("curl", arguments: arguments)
-        #expect(try await process.exitStatus() == 0, "\(process.errors)")
-        let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
-        return HTTPAnswer(
-            status: lines.last.flatMap { Int($0) } ?? 0, body: lines.dropLast().joined(separator: "\n"))
-    }
-
+    /// Calls the gateway.
     private func call(_ method: String, _ path: String, body: String? = nil) async throws -> HTTPAnswer {
-        try await curl(method, gateway + path, body: body)
+        try await installation.call(method, installation.gateway + path, body: body)
     }
 
     /// Returns whether the phone shows this status within this many milliseconds.
     private func phoneShows(_ status: String, within milliseconds: Int) async throws -> Bool {
-        try await curl(
-            "POST", control + "/v1/wait",
+        try await installation.call(
+            "POST", installation.control + "/v1/wait",
             body:
                 #"{"phone":"phone-0","group":"chest_timer","pointer":"/phase","equals":"\#(status)","milliseconds":\#(milliseconds)}"#
         ).status == 200
@@ -187,27 +151,31 @@ struct ScheduledActivityTests {
     }
 
     @Test func `a send for later can be made, shown and cancelled by hand`() async throws {
-        func flotilla(_ arguments: String...) async throws -> Answer {
-            let process = try ChildProcess(
-                builtProductPath(named: "flotilla"),
-                arguments: arguments + ["--kafka-brokers", installation.broker])
-            return Answer(
-                status: try await process.exitStatus(), output: process.output, errors: process.errors)
+        func run(_ arguments: String...) async throws -> Answer {
+            try await flotilla(arguments + ["--kafka-brokers", installation.broker])
         }
         let body = #"{"event":"update","groupId":"m1","contentState":{"home":1,"away":0}}"#
-        let sent = try await flotilla("send", body, "--app", "demo", "--in", "600")
+        let sent = try await run("send", body, "--app", "demo", "--in", "600")
         #expect(sent.status == 0 && sent.output.hasPrefix("accepted as t-"), "\(sent)")
-        let listed = try await flotilla("schedules", "--app", "demo", "--group", "m1")
+        let listed = try await run("schedules", "--app", "demo", "--group", "m1")
         #expect(listed.status == 0 && listed.output.contains(" m1 "), "\(listed)")
         #expect(
-            try await flotilla("schedules", "cancel", "--app", "demo", "--group", "m1").output
+            try await run("schedules", "cancel", "--app", "demo", "--group", "m1").output
                 == "cancelled 1\n")
-        let none = try await flotilla("schedules", "--app", "demo", "--group", "m1")
+        let none = try await run("schedules", "--app", "demo", "--group", "m1")
         #expect(none.output == "nothing waits\n")
-        let twice = try await flotilla("send", body, "--app", "demo", "--in", "6", "--at", "2026-11-20")
+        let twice = try await run("send", body, "--app", "demo", "--in", "6", "--at", "2026-11-20")
         #expect(twice.status == ExitCode.usage)
-        let wrong = try await flotilla("schedules", "cancel", "--app", "demo", "--user", "jane")
+        let wrong = try await run("schedules", "cancel", "--app", "demo", "--user", "jane")
         #expect(
             wrong.status == ExitCode.dataError && wrong.errors.contains("activity is missing"), "\(wrong)")
+    }
+}
+
+extension HTTPAnswer {
+    /// Returns a member of the JSON object in the body, as text.
+    fileprivate func member(_ name: String) throws -> String {
+        let object = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
+        return try #require(object?[name].map { "\($0)" }, "\(name) in \(body)")
     }
 }

@@ -12,10 +12,7 @@ struct SendPlanTests {
     init() async throws {
         directory = try TemporaryDirectory()
         installation = try await Installation(directory.path)
-        let created = try await installation.flotilla(
-            "apps", "create", "shop", "--bundle-id", "com.example.shop", "--team-id", "ABCDE12345",
-            "--key-id", "KEY1234567")
-        #expect(created.status == 0, "\(created.errors)")
+        try await installation.createShop()
         for (type, document) in [
             ("Match", #"{"contentStateSchema":{"goals":"int"}}"#), ("Other", "{}"),
         ] {

@@ -94,8 +94,7 @@ struct SimulatorCommandTests {
         #expect(answer.errors.contains("rules[1].match.share must be from 0 to 1"))
         let missing = try await flotilla(
             "apns-simulator", "--data", directory.filePath(named: "apns"), "--script",
-            directory.filePath(named: "none"), "--port",
-            "0")
+            directory.filePath(named: "none"), "--port", "0")
         #expect(
             missing.status == ExitCode.cannotCreate && missing.errors.contains("cannot read the script"),
             "\(missing)")
@@ -163,6 +162,11 @@ struct SimulatorCommandTests {
         #expect(answers[1].contains(#""state":"ended""#), "\(answers)")
         #expect(answers[2].contains(#""aheadSeconds":43200"#), "\(answers)")
         #expect(answers[3].contains(#""activities":[]"#), "\(answers)")
+    }
+
+    /// The page of the operator's book whose examples people copy.
+    private var page: String {
+        get throws { try Repository.text(of: "deploy/book/simulator.md") }
     }
 
     /// The address of the control API in the operator's book.
@@ -297,8 +301,7 @@ struct SimulatorCommandTests {
         #expect(try await posting.exitStatus() == 0)
         let writing = try await simulator(
             directory.filePath(named: "apns"), "--phones", "20", "--report-to", "topic:flotilla.reports",
-            "--report-app",
-            "shop", "--kafka-brokers", installation.broker)
+            "--report-app", "shop", "--kafka-brokers", installation.broker)
         try await eventually("the phones' tokens by the topic") { try await hasReportedToken(phone: 19) }
         let control = try line("control", of: writing)
         #expect(try await paste("curl -s \(control)/v1/summary").output.contains(#""refused":0"#))
@@ -311,12 +314,11 @@ struct SimulatorCommandTests {
         let endpoint = try ChildProcess("python3", arguments: ["-u", "-c", Self.endpoint])
         try await endpoint.waitForOutput(containing: "port ")
         let port = try line("port", of: endpoint)
+        let settings = try directory.writeFile(
+            named: "settings.json5", content: #"{"apns-simulator": {"report-key": "secret"}}"#)
         let process = try await simulator(
             directory.filePath(named: "apns"), "--phones", "2", "--report-to",
-            "http://127.0.0.1:\(port)/hooks/tokens",
-            "--config",
-            try directory.writeFile(
-                named: "settings.json5", content: #"{"apns-simulator": {"report-key": "secret"}}"#))
+            "http://127.0.0.1:\(port)/hooks/tokens", "--config", settings)
         let control = try line("control", of: process)
         let tokens = try await paste("curl -s \(control)/v1/phones/phone-1/tokens").output
         let token = try #require(tokens.firstMatch(of: /"token":"([0-9a-f]+)"/)).output.1
@@ -348,11 +350,6 @@ struct SimulatorCommandTests {
         print("port", server.server_address[1])
         server.serve_forever()
         """
-
-    /// The page of the operator's book whose examples people copy.
-    private var page: String {
-        get throws { try Repository.text(of: "deploy/book/simulator.md") }
-    }
 
     @Test func `the simulator accepts the script and the faults of the operator's book`() async throws {
         let directory = try TemporaryDirectory()

@@ -12,11 +12,7 @@ struct TopicsCommandTests {
                 "--data", directory.filePath(named: "data"),
             ])
         try await broker.waitForOutput(containing: "broker: serving")
-        let line = try #require(
-            broker.errors.split(separator: "\n").first { $0.contains(" broker: serving") })
-        let address = String(
-            try #require(line.split(separator: " ").first { $0.hasPrefix("address=") }).dropFirst(
-                "address=".count))
+        let address = try broker.servingAddress(of: "broker")
         let missing = try await flotilla("topics", "--kafka-brokers", address)
         #expect(missing.status == ExitCode.configuration)
         #expect(missing.errors.contains("topic flotilla.reports is missing"), "\(missing.errors)")

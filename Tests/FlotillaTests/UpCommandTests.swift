@@ -18,13 +18,6 @@ struct UpCommandTests {
             ] + arguments)
     }
 
-    /// Returns the address that a service logged when it started to serve.
-    private func address(of service: String, in process: ChildProcess) throws -> String {
-        let line = process.errors.split(separator: "\n").first { $0.contains(" \(service): serving") }
-        let field = line?.split(separator: " ").first { $0.hasPrefix("address=") }
-        return try #require(field.map { String($0.dropFirst("address=".count)) })
-    }
-
     private func run(_ executable: String, _ arguments: String...) async throws -> Answer {
         let process = try ChildProcess(executable, arguments: arguments)
         return Answer(status: try await process.exitStatus(), output: process.output, errors: process.errors)
@@ -58,7 +51,7 @@ struct UpCommandTests {
                     #"\#(group): the lock screens show \#(counts.1) × {"home":1,"away":0,"minute":23,"phase":"1st half"}"#
             )
 
-            let admin = try address(of: "admin", in: process)
+            let admin = try process.servingAddress(of: "admin")
             try await checkDashboard(against: run("curl", "-sS", "http://\(admin)/metrics").output)
             let second = try up(directory.path, "--demo")
             #expect(
@@ -123,7 +116,7 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
         try await process.waitForOutput(containing: "broker: serving")
-        let admin = try address(of: "admin", in: process)
+        let admin = try process.servingAddress(of: "admin")
         #expect(try await run("curl", "-sS", "http://\(admin)/livez").output == "alive\n")
         try await eventually("readiness") {
             try await run("curl", "-sS", "http://\(admin)/readyz").output == "ready\n"
@@ -137,7 +130,7 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
         try await process.waitForOutput(containing: "ingest: partitions assigned")
-        let broker = try address(of: "broker", in: process)
+        let broker = try process.servingAddress(of: "broker")
         // kcat commits its offset when it exits. After that five more records are written.
         let topic = "flotilla.events"
         let first = try ChildProcess(
@@ -164,7 +157,7 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         let process = try up(directory.path)
         try await process.waitForOutput(containing: "ingest: partitions assigned")
-        let broker = try address(of: "broker", in: process)
+        let broker = try process.servingAddress(of: "broker")
         let topic = "flotilla.audit"
         let writer = try ChildProcess(
             "kcat", arguments: ["-b", broker, "-P", "-t", topic, "-p", "0"], input: Data("0\n".utf8))
@@ -175,14 +168,11 @@ struct UpCommandTests {
             #expect(reader.status == 0, "\(reader.errors)")
         }
         func reset(_ arguments: String...) async throws -> Answer {
-            let process = try ChildProcess(
-                builtProductPath(named: "flotilla"),
-                arguments: [
+            try await flotilla(
+                [
                     "replay", "offset", "--topic", "audit", "--partition", "0", "--to", "beginning",
                     "--dry-run", "--kafka-brokers", broker,
                 ] + arguments)
-            return Answer(
-                status: try await process.exitStatus(), output: process.output, errors: process.errors)
         }
         let unnamed = try await reset()
         #expect(
@@ -201,11 +191,10 @@ struct UpCommandTests {
         let directory = try TemporaryDirectory()
         let first = try up(directory.filePath(named: "a"))
         try await first.waitForOutput(containing: "broker: serving")
-        let usedAddress = try address(of: "broker", in: first)
+        let usedAddress = try first.servingAddress(of: "broker")
         let second = try await flotilla(
             "up", "--data", directory.filePath(named: "b"), "--broker-listen", usedAddress, "--admin-listen",
-            "127.0.0.1:0",
-            "--gateway-listen", "127.0.0.1:0")
+            "127.0.0.1:0", "--gateway-listen", "127.0.0.1:0")
         #expect(second.status == ExitCode.unavailable)
         #expect(
             second.errors.contains("cannot listen on \(usedAddress): address already in use"),

@@ -63,8 +63,7 @@ struct JSONWriterTests {
         var random = SeededGenerator(seed: 7)
         var values = [
             0, -0.0, 0.1, 1, 1e15, 1e19, 1e20, 1e21, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
-            .leastNormalMagnitude,
-            -1.5e-7, 1e300,
+            .leastNormalMagnitude, -1.5e-7, 1e300,
         ]
         while values.count < 5000 {
             let value = Double(bitPattern: random.next())

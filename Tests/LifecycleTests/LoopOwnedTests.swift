@@ -19,10 +19,10 @@ import Testing
 
     @Test func `a stop releases the value and its owner`() throws {
         weak var ticker: Ticker?
-        weak var forgottenOwner: LoopOwned<Ticker>?
+        weak var stoppedOwner: LoopOwned<Ticker>?
         do {
             let owner = try LoopOwned(thread: "stopped") { Ticker(on: $0.loop, counting: SharedCount()) }
-            forgottenOwner = owner
+            stoppedOwner = owner
             nonisolated(unsafe) var value: Ticker?
             _ = owner.perform { value = $0 }
             ticker = value
@@ -31,7 +31,7 @@ import Testing
             owner.stop { $0.stop() }
             #expect(ticker == nil)
         }
-        #expect(forgottenOwner == nil)
+        #expect(stoppedOwner == nil)
     }
 
     /// A value with a timer that does not retain it.

@@ -4,7 +4,7 @@ import Testing
 @testable import Settings
 
 /// A setting with a choice of words.
-enum Colour: String, SettingValue, CaseIterable {
+enum Color: String, SettingValue, CaseIterable {
     case red
     case blue
 }
@@ -15,14 +15,14 @@ enum Sample {
         "broker.listen", default: HostPort(host: "127.0.0.1", port: 9092), "where to listen")
     static let limit = Setting(
         "broker.request-max", default: ByteSize(1024), in: ByteSize(1)...ByteSize(1 << 20), "a limit")
-    static let colour = Setting("broker.colour", default: Colour.red, "a word")
+    static let color = Setting("broker.color", default: Color.red, "a word")
     static let remote = Setting("broker.allow-remote", default: false, "a switch")
     static let wait = Setting("gateway.wait", default: Milliseconds(250), "a duration")
     static let password = Setting("kafka.password", default: String?.none, "a secret", secret: true)
     static let names = Setting("kafka.names", default: ["a"], "a list")
 
     static let schema = SettingsSchema(declarations: [
-        listen.declaration, limit.declaration, colour.declaration, remote.declaration, wait.declaration,
+        listen.declaration, limit.declaration, color.declaration, remote.declaration, wait.declaration,
         password.declaration, names.declaration,
     ])
 
@@ -56,7 +56,7 @@ func problems(_ body: () throws -> Void) -> [String] {
 
 @Test func `a flag overrides the environment, the environment the file, and the file the default`() throws {
     try withFile(
-        "{ broker: { colour: 'blue', 'request-max': '2KiB' }, // a comment\n 'gateway.wait': '1s', }"
+        "{ broker: { color: 'blue', 'request-max': '2KiB' }, // a comment\n 'gateway.wait': '1s', }"
     ) { path in
         let settings = try Sample.resolve(
             file: path,
@@ -64,17 +64,17 @@ func problems(_ body: () throws -> Void) -> [String] {
             ["--request-max", "8KiB"])
         #expect(settings[Sample.limit] == ByteSize(8192))
         #expect(settings[Sample.wait] == Milliseconds(2000))
-        #expect(settings[Sample.colour] == .blue)
+        #expect(settings[Sample.color] == .blue)
         #expect(settings[Sample.listen] == HostPort(host: "127.0.0.1", port: 9092))
         #expect(settings.origin(ofKey: "broker.request-max") == .flag("--request-max"))
         #expect(settings.origin(ofKey: "gateway.wait") == .environment("FLOTILLA_GATEWAY_WAIT"))
-        #expect(settings.origin(ofKey: "broker.colour") == .file(path))
+        #expect(settings.origin(ofKey: "broker.color") == .file(path))
         #expect(settings.origin(ofKey: "broker.listen") == .builtIn)
     }
 }
 
 @Test func `all problems are reported at once, each with the setting, the value and its origin`() throws {
-    try withFile("{ broker: { colour: 'green', lissen: 'x:1' } }") { path in
+    try withFile("{ broker: { color: 'green', lissen: 'x:1' } }") { path in
         let reported = problems {
             _ = try Sample.resolve(
                 file: path, environment: ["FLOTILLA_GATEWAY_WAIT": "5", "FLOTILLA_GATEWAY_WEIT": "5s"],
@@ -82,7 +82,7 @@ func problems(_ body: () throws -> Void) -> [String] {
         }
         #expect(
             reported == [
-                "broker.colour must be one of red, blue, not “green” (file \(path))",
+                "broker.color must be one of red, blue, not “green” (file \(path))",
                 "unknown setting broker.lissen; did you mean broker.listen? (file \(path))",
                 "gateway.wait must be a duration with its unit, such as 250ms, 5s, 2m, 24h or 7d, not “5” (environment FLOTILLA_GATEWAY_WAIT)",
                 "unknown environment variable FLOTILLA_GATEWAY_WEIT; did you mean FLOTILLA_GATEWAY_WAIT?",
@@ -121,10 +121,10 @@ func problems(_ body: () throws -> Void) -> [String] {
 }
 
 @Test func `a setting that the file has in both forms is reported`() throws {
-    try withFile("{ broker: { colour: 'blue' }, 'broker.colour': 'red' }") { path in
+    try withFile("{ broker: { color: 'blue' }, 'broker.color': 'red' }") { path in
         #expect(
             problems { _ = try Sample.resolve(file: path) } == [
-                "broker.colour is set twice, as a nested name and with dots (file \(path))"
+                "broker.color is set twice, as a nested name and with dots (file \(path))"
             ])
     }
 }
@@ -145,8 +145,8 @@ func problems(_ body: () throws -> Void) -> [String] {
 @Test func `service variables of Kubernetes with our prefix are ignored`() throws {
     _ = try Sample.resolve(environment: [
         "FLOTILLA_SERVICE_HOST": "10.0.0.1", "FLOTILLA_SERVICE_PORT": "9092",
-        "FLOTILLA_SERVICE_PORT_HTTP": "80",
-        "FLOTILLA_PORT": "tcp://10.0.0.1:9092", "FLOTILLA_PORT_9092_TCP": "tcp://10.0.0.1:9092",
+        "FLOTILLA_SERVICE_PORT_HTTP": "80", "FLOTILLA_PORT": "tcp://10.0.0.1:9092",
+        "FLOTILLA_PORT_9092_TCP": "tcp://10.0.0.1:9092",
         "FLOTILLA_GATEWAY_PORT_80_TCP_ADDR": "10.0.0.1", "FLOTILLA_GATEWAY_PORT_80_TCP_PROTO": "tcp",
     ])
     #expect(problems { _ = try Sample.resolve(environment: ["FLOTILLA_PORT": "9092"]) }.count == 1)

@@ -8,14 +8,14 @@ private struct Lamp: OperatorSettings {
     var threads = 2
     var waitMilliseconds = 1500
     var password: String?
-    var colour = Colour.red
+    var color = Color.red
 
     static let declared = SettingsGroup(prefix: "lamp", defaults: Lamp()) { declare in
         declare("listen", sets: \.listen, "where it listens")
         declare("threads", sets: \.threads, in: 1...4, "how many")
         declare("wait", sets: \.waitMilliseconds, as: Milliseconds.self, in: 0...2000, "how long")
         declare("password", sets: \.password, "a secret", secret: true)
-        declare("colour", sets: \.colour, "a word", check: { $0 == .blue ? "must not be blue" : nil })
+        declare("color", sets: \.color, "a word", check: { $0 == .blue ? "must not be blue" : nil })
     }
 }
 
@@ -32,7 +32,7 @@ struct SettingsGroupTests {
     @Test func `a setting without a value has the default of the code, also in the table`() throws {
         let lamp = try lamp()
         #expect(lamp.listen == Lamp().listen && lamp.threads == 2 && lamp.waitMilliseconds == 1500)
-        #expect(lamp.password == nil && lamp.colour == .red)
+        #expect(lamp.password == nil && lamp.color == .red)
         #expect(schema.markdown.contains("| `lamp.wait` | `1500ms` | how long (0ms to 2s) |"))
         #expect(schema.markdown.contains("| `lamp.listen` | `127.0.0.1:1` | where it listens |"))
     }
@@ -40,18 +40,18 @@ struct SettingsGroupTests {
     @Test func `a value is stored in the property of its declaration`() throws {
         let lamp = try lamp("--lamp-listen", "[::1]:9", "--lamp-wait=2s", "--lamp-threads", "4")
         #expect(lamp.listen == HostPort(host: "::1", port: 9))
-        #expect(lamp.waitMilliseconds == 2000 && lamp.threads == 4 && lamp.colour == .red)
+        #expect(lamp.waitMilliseconds == 2000 && lamp.threads == 4 && lamp.color == .red)
     }
 
     @Test func `the bounds and checks of the declaration apply`() {
         let reported = problems {
-            _ = try lamp("--lamp-wait", "3s", "--lamp-threads", "5", "--lamp-colour", "blue")
+            _ = try lamp("--lamp-wait", "3s", "--lamp-threads", "5", "--lamp-color", "blue")
         }
         #expect(
             reported == [
                 "lamp.wait must be 0ms to 2s, not “3s” (flag --lamp-wait)",
                 "lamp.threads must be 1 to 4, not “5” (flag --lamp-threads)",
-                "lamp.colour must not be blue, not “blue” (flag --lamp-colour)",
+                "lamp.color must not be blue, not “blue” (flag --lamp-color)",
             ])
     }
 }

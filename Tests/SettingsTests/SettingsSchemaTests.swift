@@ -15,5 +15,5 @@ import Testing
 
 @Test func `the nearest name is offered only when it is near`() {
     #expect(nearestName(to: "brokr.listen", among: ["broker.listen", "kafka.names"]) == "broker.listen")
-    #expect(nearestName(to: "colour", among: ["broker.listen"]) == nil)
+    #expect(nearestName(to: "color", among: ["broker.listen"]) == nil)
 }

@@ -21,8 +21,7 @@ import Testing
         let server = try Server(try certificates.server(), on: running.loop) { Endpoint(echoes: true) }
         let verifying = [
             "-CAfile", certificates.caFile, "-verify_return_error", "-verify_hostname", "localhost",
-            "-servername",
-            "localhost", "-alpn", "http/1.1,h2", "-quiet", version,
+            "-servername", "localhost", "-alpn", "http/1.1,h2", "-quiet", version,
         ]
         let process = try client(server.port, verifying, sending: "hello there\n")
         try await process.waitForOutput(containing: "hello there")

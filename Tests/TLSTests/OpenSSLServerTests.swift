@@ -150,7 +150,7 @@ import Testing
     @Test func `a silent server and a server that hangs up are refused`() async throws {
         let running = try RunningLoop()
         let certificates = try Certificates()
-        let listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
+        let silent = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
             Mute($0)
         }
         let closing = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 10) {
@@ -158,19 +158,19 @@ import Testing
             nil
         }
         defer {
-            listener.stop()
+            silent.stop()
             closing.stop()
         }
         let context = try certificates.client()
         let waiting = Endpoint.connect(
-            context, port: listener.port, on: running.loop, milliseconds: 150, sending: Self.secret)
+            context, port: silent.port, on: running.loop, milliseconds: 150, sending: Self.secret)
         let hungUp = Endpoint.connect(context, port: closing.port, on: running.loop, sending: Self.secret)
         try await eventually("both refusals") {
             !waiting.read(\.closeReasons).isEmpty && !hungUp.read(\.closeReasons).isEmpty
         }
         #expect(
             waiting.read(\.closeReasons)[0]
-                == "TLS handshake with localhost:\(listener.port) was not finished within "
+                == "TLS handshake with localhost:\(silent.port) was not finished within "
                 + "150 ms; check that the port speaks TLS")
         #expect(waiting.read(\.takenByteCount) == 0 && hungUp.read(\.takenByteCount) == 0)
         // The kernel reports the end of the connection, or a reset.
@@ -182,6 +182,7 @@ import Testing
         )
     }
 
+    /// A server without TLS.
     private final class PlainText: TCPConnectionDelegate {
         private let tcp: TCPConnection
         init(_ tcp: TCPConnection) { self.tcp = tcp }
@@ -192,7 +193,9 @@ import Testing
         func didClose(reason: TCPCloseReason) {}
     }
 
+    /// A peer that never answers.
     private final class Mute: TCPConnectionDelegate {
+        /// Keeps the connection open.
         private let tcp: TCPConnection
         init(_ tcp: TCPConnection) { self.tcp = tcp }
         func didReceive(_ bytes: UnsafeRawBufferPointer) {}

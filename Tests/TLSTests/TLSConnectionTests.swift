@@ -17,6 +17,7 @@ import Testing
         _ = far.loop.perform { server.first?.tls.pauseReading() }
         _ = near.loop.perform { client.send([UInt8](repeating: 7, count: total)) }
         try await eventually("the kernel's buffers are full") {
+            // The connection takes nothing more, although the loop runs 20 times.
             let before = client.read(\.takenByteCount)
             for _ in 0..<20 { _ = near.loop.perform {} }
             return before > 0 && client.read(\.takenByteCount) == before
@@ -80,11 +81,12 @@ import Testing
         let context = try certificates.client()
         let first = Endpoint.connect(context, port: server.port, on: near.loop)
         try await eventually("the first handshake") { server.first?.read(\.applicationProtocol) != nil }
-        // Each event of a later connection sends a piece of the first one ahead; each connection has its own mark.
+        // At each event of a later connection, the first one sends a piece in the middle of that event. All bytes of a
+        // connection have one value, so a byte on a wrong socket is seen.
         let piece = [UInt8](repeating: 0, count: 20_000)
-        let later = (1...20).map { mark in
+        let later = (1...20).map { byte in
             let endpoint = Endpoint { first.sendAhead(piece) }
-            let text = String(repeating: Character(UnicodeScalar(UInt8(mark))), count: 50_000)
+            let text = String(repeating: Character(UnicodeScalar(UInt8(byte))), count: 50_000)
             return Endpoint.connect(
                 context, port: server.port, on: near.loop, as: endpoint, sending: text)
         }
@@ -122,7 +124,7 @@ import Testing
         let running = try RunningLoop()
         let server = try Server(try certificates.server(), on: running.loop)
         let context = try certificates.client()
-        // After each number of the loop's iterations, the connection is in another phase.
+        // The number of iterations decides in which phase of the connect or of the handshake the connection is closed.
         for iterationCount in 0..<12 {
             let client = Endpoint.connect(context, port: server.port, on: running.loop)
             for _ in 0..<iterationCount { _ = running.loop.perform {} }

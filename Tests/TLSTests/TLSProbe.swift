@@ -189,9 +189,7 @@ struct Certificates {
             "sh",
             arguments: [
                 "-c", script, directory.filePath(named: "silence"), "openssl", "s_server", "-accept",
-                "127.0.0.1:0",
-                "-cert",
-                chain, "-cert_chain", chain, "-key", key,
+                "127.0.0.1:0", "-cert", chain, "-cert_chain", chain, "-key", key,
             ] + options)
         try await process.waitForOutput(containing: "ACCEPT")
         let line = process.output.split(separator: "\n").first { $0.hasPrefix("ACCEPT") } ?? ""

@@ -21,7 +21,8 @@ import Testing
                 context: try certificates.server(), host: nil, peer: "client", scratch: TLSScratchBuffers())
         }
 
-        /// Moves bytes in both directions, in pieces of `size` bytes, until no side has any.
+        /// Moves bytes in both directions, in pieces of `size` bytes, until no side has any. `flipping` may change the
+        /// bytes for the server.
         func exchange(size: Int, flipping: (inout [UInt8]) -> Void = { _ in }) {
             handleEvents(of: client, named: "client")
             while true {

@@ -4,7 +4,8 @@ import Testing
 @testable import HTTP2
 
 /// SETTINGS, GOAWAY, RST_STREAM, PING and flow control between two sessions on a `Wire`: the bytes that the peer
-/// receives, and the outcomes of the requests.
+/// receives, and the outcomes of the requests. A request that ends without an answer is unknown if the server may have
+/// processed it, and unprocessed otherwise.
 @Suite struct ControlTests {
     @Test func `one stream is open until the first SETTINGS, then as many as they allow`() {
         var limits = ServerLimits()

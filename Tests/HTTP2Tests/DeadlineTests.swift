@@ -3,9 +3,9 @@ import Testing
 
 @testable import HTTP2
 
-/// Requests that end by their owner or by their deadline. A sent request that ends so has two outcomes: `overdue` or
-/// `cancelled` at once, and `released` when its stream is free. `mayHaveBeenProcessed` is
-/// true if its last byte was sent.
+/// Requests that are ended by their owner or by their deadline. Such a request has two outcomes: `overdue` or
+/// `cancelled` at once, and `released` when its stream is free. It is unknown (`mayHaveBeenProcessed`) if its last byte
+/// was sent, and unprocessed otherwise.
 @Suite struct DeadlineTests {
     let start = Instant(nanoseconds: 1_000_000_000)
 

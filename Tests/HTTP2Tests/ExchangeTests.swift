@@ -137,6 +137,7 @@ import Testing
     }
 
     @Test func `path and authorization never enter the peer's table, and repeated fields do`() {
+        // A field in the peer's header table costs one byte in each further request.
         let wire = Wire.open()
         let template = Push.template()
         var sizes: [Int] = []

@@ -113,8 +113,10 @@ import Testing
                     table.setLimit(to: limit)
                 } else {
                     let sizes = [3, 60, 700]
-                    let name = noise(random.number(below: sizes[random.number(below: 3)]), &random)
-                    let value = noise(random.number(below: sizes[random.number(below: 3)] * 2), &random)
+                    let name = bytes(
+                        count: random.number(below: sizes[random.number(below: 3)]), using: &random)
+                    let value = bytes(
+                        count: random.number(below: sizes[random.number(below: 3)] * 2), using: &random)
                     name.withUnsafeBytes { name in
                         value.withUnsafeBytes { table.insert(name: name, value: $0) }
                     }
@@ -133,7 +135,8 @@ import Testing
         }
     }
 
-    private func noise(_ count: Int, _ random: inout SeededGenerator) -> [UInt8] {
+    /// Returns random bytes.
+    private func bytes(count: Int, using random: inout SeededGenerator) -> [UInt8] {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }
 }

@@ -11,14 +11,14 @@ import Testing
         for seed in 0..<HeaderEncoderTests.seedCount {
             var random = SeededGenerator(seed: seed)
             let wire = Wire.open(fragment: [50, 16_384][random.number(below: 2)])
-            let templates = try (0..<(1 + random.number(below: 5))).map { _ in try Sample(&random) }
+            let samples = try (0..<(1 + random.number(below: 5))).map { _ in try Sample(using: &random) }
             for step in 0..<60 {
                 if random.number(below: 8) == 0 {
                     let size = UInt32([0, 40, 120, 500, 4_096, 100_000][random.number(below: 6)])
                     wire.server.changeSettings(SettingsChange(headerTableBytes: size))
                     if random.number(below: 2) == 0 { wire.settle() }
                 }
-                let sample = templates[random.number(below: templates.count)]
+                let sample = samples[random.number(below: samples.count)]
                 let path = "/" + String(repeating: "p", count: random.number(below: 3) * 130) + "\(step)"
                 let id = random.number(below: 3) == 0 ? "" : "id-\(step)"
                 wire.client.push(path, id: id, body: [], template: sample.template)
@@ -28,9 +28,9 @@ import Testing
                 let fields = batch.fields(of: batch.requests[0]).map {
                     "\(text($0.name)!): \(text($0.value)!)"
                 }
-                let last = id.isEmpty ? [] : ["apns-id: \(id)"]
+                let varyingFields = id.isEmpty ? [] : ["apns-id: \(id)"]
                 #expect(
-                    fields == sample.pseudoFields + [":path: \(path)"] + sample.otherFields + last,
+                    fields == sample.pseudoFields + [":path: \(path)"] + sample.otherFields + varyingFields,
                     "seed \(seed)")
                 wire.server.answerAll()
                 wire.settle()
@@ -46,7 +46,7 @@ import Testing
         let pseudoFields: [String]
         let otherFields: [String]
 
-        init(_ random: inout SeededGenerator) throws {
+        init(using random: inout SeededGenerator) throws {
             let method = ["POST", "GET", "DELETE"][random.number(below: 3)]
             let authority = "host-\(random.number(below: 2))"
             let names = ["authorization", "apns-topic", "apns-priority", "age", "x", "accept"]

@@ -28,10 +28,9 @@ final class TestCertificate: Sendable {
             "openssl",
             arguments: [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                "-keyout",
-                directory.filePath(named: "key.pem"), "-out", directory.filePath(named: "certificate.pem"),
-                "-days", "2", "-subj",
-                "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+                "-keyout", directory.filePath(named: "key.pem"),
+                "-out", directory.filePath(named: "certificate.pem"),
+                "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
             ])
         guard try await process.exitStatus() == 0 else { throw Failure(description: process.errors) }
     }

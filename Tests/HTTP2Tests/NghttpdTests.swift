@@ -11,10 +11,10 @@ import Testing
 @Suite struct NghttpdTests {
     @Test(arguments: [false, true])
     func `thousands of posts over few streams all get their answer`(isSecure: Bool) async throws {
-        let run = try RunningLoop()
-        let pair = try isSecure ? await TestCertificate() : nil
+        let running = try RunningLoop()
+        let certificate = try isSecure ? await TestCertificate() : nil
         // At most seven streams are open at a time.
-        let server = try Nghttpd(["-m", "7"], pair)
+        let server = try Nghttpd(["-m", "7"], certificate: certificate)
         let template = try RequestTemplate(
             method: "POST", scheme: "http", authority: "localhost",
             headers: [
@@ -30,7 +30,8 @@ import Testing
             session.submit(
                 template: template, path: path.span, varying: id.span, body: body, tag: UInt64(index))
         }
-        client.connect(port: try await server.process.listeningPort(), on: run.loop, tls: try pair?.client())
+        client.connect(
+            port: try await server.process.listeningPort(), on: running.loop, tls: try certificate?.client())
         try await eventually("all answers") { client.ended.count == 3_000 || client.closeReason != nil }
         let answers = client.ended
         #expect(answers.count == 3_000 && Set(answers.map(\.outcome.tag)).count == 3_000)
@@ -42,7 +43,7 @@ import Testing
     }
 
     @Test func `a request to a killed server ends as unknown or unprocessed`() async throws {
-        let run = try RunningLoop()
+        let running = try RunningLoop()
         let server = try Nghttpd()
         let template = try RequestTemplate(
             method: "POST", scheme: "http", authority: "localhost", headers: [])
@@ -54,7 +55,7 @@ import Testing
         }
         let port = try await server.process.listeningPort()
         server.process.send(signal: SIGSTOP)
-        client.connect(port: port, on: run.loop)
+        client.connect(port: port, on: running.loop)
         // The stopped server answers nothing, so no request has ended.
         #expect(client.ended.isEmpty)
         server.process.send(signal: SIGKILL)
@@ -71,12 +72,12 @@ final class Nghttpd: Sendable {
     let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    /// - Parameter pair: the certificate for TLS; without it the server speaks plain HTTP/2.
-    init(_ arguments: [String] = [], _ pair: TestCertificate? = nil) throws {
+    /// - Parameter certificate: The certificate for TLS. Without it the server speaks plain HTTP/2.
+    init(_ arguments: [String] = [], certificate: TestCertificate? = nil) throws {
         directory = try TemporaryDirectory()
         _ = try directory.writeFile(named: "hello", content: "hello, phone\n")
         // The port 0 is a free port.
-        let portAndTLS = pair.map { ["0", $0.key, $0.certificate] } ?? ["--no-tls", "0"]
+        let portAndTLS = certificate.map { ["0", $0.key, $0.certificate] } ?? ["--no-tls", "0"]
         process = try ChildProcess("nghttpd", arguments: arguments + ["-d", directory.path] + portAndTLS)
     }
 }

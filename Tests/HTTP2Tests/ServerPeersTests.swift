@@ -37,12 +37,12 @@ import Testing
     }
 
     @Test func `curl agrees on h2 over TLS`() async throws {
-        let pair = try await TestCertificate()
-        let server = try AnsweringServer(pair)
+        let certificate = try await TestCertificate()
+        let server = try AnsweringServer(certificate)
         let curl = try ChildProcess(
             "curl",
             arguments: [
-                "--silent", "--include", "--http2", "--cacert", pair.certificate, "--data", "hello",
+                "--silent", "--include", "--http2", "--cacert", certificate.certificate, "--data", "hello",
                 "https://127.0.0.1:\(server.port)/echo",
             ])
         #expect(try await curl.exitStatus() == 0)
@@ -71,23 +71,24 @@ import Testing
 
 /// Answers 200 to `/3/device/…`, 413 to bodies above the limit, and 400 with an echo to all other requests.
 private final class AnsweringServer: Sendable {
-    private let run: RunningLoop
+    private let running: RunningLoop
     private let listener: TCPListener
     var port: Int { listener.port }
 
-    init(_ pair: TestCertificate? = nil) throws {
-        run = try RunningLoop()
-        let tls = try pair?.server()
-        listener = try TCPListener(host: "127.0.0.1", port: 0, on: [run.loop], connectionsMax: 100) {
+    init(_ certificate: TestCertificate? = nil) throws {
+        running = try RunningLoop()
+        let tls = try certificate?.server()
+        listener = try TCPListener(host: "127.0.0.1", port: 0, on: [running.loop], connectionsMax: 100) {
             connection in
-            guard let tls else { return ServerOnSocket(connection, AnsweringServer.answers()) }
+            guard let tls else { return ServerOnSocket(connection, answer: AnsweringServer.makeAnswer()) }
             return TLSConnection.accept(connection, context: tls) {
-                ServerOnSocket(secure: $0, AnsweringServer.answers())
+                ServerOnSocket(secure: $0, answer: AnsweringServer.makeAnswer())
             }
         }
     }
 
-    private static func answers() -> (RequestBatch, IncomingRequest, ServerSession) -> Void {
+    /// Returns a closure that answers one request.
+    private static func makeAnswer() -> (RequestBatch, IncomingRequest, ServerSession) -> Void {
         let ok = Push.answer(200)
         let badRequest = Push.answer(400)
         let tooLarge = Push.answer(413)

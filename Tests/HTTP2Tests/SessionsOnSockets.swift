@@ -4,12 +4,12 @@ import TLS
 
 @testable import HTTP2
 
-/// A client session on TLS or plain TCP. It sends `requestCount` requests as fast as the server allows and collects the
-/// outcomes.
+/// A client session on TLS or plain TCP. It submits `requestCount` requests as fast as the server allows, and collects
+/// the outcomes.
 ///
-/// `@unchecked Sendable`: everything but `answers` and `reason` is used on the loop only.
+/// `@unchecked Sendable`: everything but `collected` and `reason` is used on the loop only.
 final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unchecked Sendable {
-    struct Answer: Sendable {
+    struct EndedRequest: Sendable {
         var outcome: RequestOutcome
         var body: String
     }
@@ -19,16 +19,16 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
     private var secure: TLSConnection?
     private let requestCount: Int
     private let submit: (ClientSession, Int) -> Void
-    private var sent = 0
-    private let answers = Mutex<[Answer]>([])
+    private var submittedCount = 0
+    private let collected = Mutex<[EndedRequest]>([])
     private let reason = Mutex<String?>(nil)
 
-    init(requestCount: Int, _ submit: @escaping (ClientSession, Int) -> Void) {
+    init(requestCount: Int, submit: @escaping (ClientSession, Int) -> Void) {
         self.requestCount = requestCount
         self.submit = submit
     }
 
-    var ended: [Answer] { answers.withLock { $0 } }
+    var ended: [EndedRequest] { collected.withLock { $0 } }
     var closeReason: String? { reason.withLock { $0 } }
 
     func connect(port: Int, on loop: EventLoop, tls: TLSContext? = nil) {
@@ -44,16 +44,16 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
         }
     }
 
-    func didConnect() { work() }
-    func didEstablish(applicationProtocol: String) { work() }
+    func didConnect() { exchange() }
+    func didEstablish(applicationProtocol: String) { exchange() }
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
 
     func didReceive(_ bytes: UnsafeRawBufferPointer) {
         session.receive(bytes)
-        work()
+        exchange()
     }
 
-    func didBecomeWritable() { work() }
+    func didBecomeWritable() { exchange() }
 
     func didClose(reason: TCPCloseReason) { end(because: "\(reason)") }
     func didClose(reason: TLSCloseReason) { end(because: "\(reason)") }
@@ -67,11 +67,11 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
     }
 
     /// Collects outcomes, submits requests, and sends bytes. A TLS connection pulls its bytes by itself.
-    private func work() {
+    private func exchange() {
         collect()
-        while sent < requestCount, session.availableRequests > 0 {
-            submit(session, sent)
-            sent += 1
+        while submittedCount < requestCount, session.availableRequests > 0 {
+            submit(session, submittedCount)
+            submittedCount += 1
         }
         var takesMore = secure == nil
         while takesMore, session.wantsToSend {
@@ -85,10 +85,11 @@ final class ClientOnSocket: TCPConnectionDelegate, TLSConnectionDelegate, @unche
     private func collect() {
         let batch = session.outcomes
         guard !batch.outcomes.isEmpty else { return }
-        answers.withLock { answers in
+        collected.withLock { collected in
             for outcome in batch.outcomes {
-                answers.append(
-                    Answer(outcome: outcome, body: String(decoding: batch.body(of: outcome), as: UTF8.self)))
+                collected.append(
+                    EndedRequest(
+                        outcome: outcome, body: String(decoding: batch.body(of: outcome), as: UTF8.self)))
             }
         }
         session.clearOutcomes()
@@ -104,32 +105,33 @@ final class ServerOnSocket: TCPConnectionDelegate, TLSConnectionDelegate {
 
     init(
         _ connection: TCPConnection? = nil, secure: TLSConnection? = nil,
-        _ answer: @escaping (RequestBatch, IncomingRequest, ServerSession) -> Void
+        answer: @escaping (RequestBatch, IncomingRequest, ServerSession) -> Void
     ) {
         self.connection = connection
         self.secure = secure
         self.answer = answer
-        work()
+        exchange()
     }
 
     func didReceive(_ bytes: UnsafeRawBufferPointer) {
         session.receive(bytes)
-        work()
+        exchange()
     }
 
-    func didBecomeWritable() { work() }
+    func didBecomeWritable() { exchange() }
     func didEstablish(applicationProtocol: String) {}
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int { session.pull(into: buffer) }
-    func didClose(reason: TCPCloseReason) { ended() }
-    func didClose(reason: TLSCloseReason) { ended() }
+    func didClose(reason: TCPCloseReason) { end() }
+    func didClose(reason: TLSCloseReason) { end() }
 
-    private func ended() {
+    private func end() {
         session.end()
         connection = nil
         secure = nil
     }
 
-    private func work() {
+    /// Answers the requests that have arrived, and sends bytes. A TLS connection pulls its bytes by itself.
+    private func exchange() {
         let batch = session.requests
         for request in batch.requests { answer(batch, request, session) }
         session.clearRequests()

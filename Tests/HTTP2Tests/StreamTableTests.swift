@@ -25,6 +25,7 @@ import Testing
                     table.remove(stream)
                     model[stream] = nil
                 }
+                // A stream that is not in the table can be removed without an effect.
                 table.remove(nextStream)
                 let presentStreams = stride(from: 1, to: nextStream + 4, by: 2).filter {
                     table.slot(of: $0) != nil

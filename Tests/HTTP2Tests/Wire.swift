@@ -114,15 +114,14 @@ extension ClientSession {
     /// Submits a push. Returns nil if the session takes no more.
     ///
     /// - Parameters:
-    ///   - id: the apns-id; without it the request has no such field.
-    ///   - tag: the number that is in the outcome.
-    ///   - sendDeadline: the time after which the request is not sent.
+    ///   - id: The apns-id. Without it the request has no such field.
+    ///   - tag: The number that is in the outcome.
+    ///   - sendDeadline: The time after which the request is not sent.
     @discardableResult
     func push(
         _ path: String = "/3/device/" + Push.token, id: String = "", body: [UInt8] = Push.body,
-        tag: UInt64 = 0,
-        template: RequestTemplate = Push.template(), sendDeadline: Instant = .distantFuture,
-        deadline: Instant = .distantFuture
+        tag: UInt64 = 0, template: RequestTemplate = Push.template(),
+        sendDeadline: Instant = .distantFuture, deadline: Instant = .distantFuture
     ) -> RequestID? {
         submit(
             template: template, path: Array(path.utf8).span, varying: Array(id.utf8).span,

@@ -12,14 +12,10 @@ struct HTTPConventionsTests {
     }
 
     private func makeServer() throws -> TestServer {
-        try TestServer(
-            limits: {
-                var limits = HTTPLimits()
-                // A test sends a body that is too slow.
-                limits.bodyMilliseconds = 300
-                return limits
-            }()
-        ) { routes in
+        var limits = HTTPLimits()
+        // A test sends a body that is too slow.
+        limits.bodyMilliseconds = 300
+        return try TestServer(limits: limits) { routes in
             routes.on(.get, path: "/id") { .text($0.id) }
             for status in [429, 503] {
                 routes.on(.get, path: "/\(status)") { _ in .error(status: status, code: "no", message: "no") }

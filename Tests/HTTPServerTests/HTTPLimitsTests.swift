@@ -5,6 +5,7 @@ import Testing
 
 /// The limits of heads, bodies and connections.
 struct HTTPLimitsTests {
+    /// Returns the default limits with a change.
     private func limits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
         var limits = HTTPLimits()
         change(&limits)

@@ -42,6 +42,7 @@ struct HTTPServerTLSTests {
             limits: limits, tls: HTTPServerTLS(credentials: credentials), moreRoutes: moreRoutes)
     }
 
+    /// Returns the output of curl, or `curl STATUS` if it fails. Its status is 60 if it refuses the certificate.
     private func curl(_ arguments: String..., input: Data? = nil) async throws -> String {
         let process = try ChildProcess(
             "curl", arguments: ["-sS", "--max-time", "20", "--cacert", path("ca.pem")] + arguments,

@@ -6,6 +6,7 @@ import Testing
 
 /// The stop of a server: requests under way are answered, and new ones are not accepted.
 struct HTTPStopTests {
+    /// Tells the clients that the server has stopped.
     private final class Stop: Sendable {
         let isOver = Atomic(false)
     }

@@ -6,9 +6,8 @@ import Testing
 struct HTTPTargetTests {
     @Test(arguments: [
         ("/", [""]), ("/a", ["a"]), ("/a/b", ["a", "b"]), ("/a/", ["a", ""]), ("//a", ["", "a"]),
-        ("/%61", ["a"]),
-        ("/a%2Fb", ["a/b"]), ("/a+b", ["a+b"]), ("/%C3%A9", ["é"]), ("/a%20b", ["a b"]), ("/...", ["..."]),
-        ("/a;b=c", ["a;b=c"]), ("/%252e%252e", ["%2e%2e"]),
+        ("/%61", ["a"]), ("/a%2Fb", ["a/b"]), ("/a+b", ["a+b"]), ("/%C3%A9", ["é"]), ("/a%20b", ["a b"]),
+        ("/...", ["..."]), ("/a;b=c", ["a;b=c"]), ("/%252e%252e", ["%2e%2e"]),
     ])
     func `a path is split and decoded`(text: String, segments: [String]) throws {
         #expect(try HTTPTarget(parsing: Array(text.utf8)).segments == segments)
@@ -16,10 +15,8 @@ struct HTTPTargetTests {
 
     @Test(arguments: [
         "", "a", "*", "http://x/", "/..", "/.", "/a/../b", "/%2e%2e/b", "/%2E.", "/.%2e", "/%", "/%4", "/%zz",
-        "/%4g", "/a%",
-        "/%00", "/%0d%0a", "/%7f", "/%C3", "/%c0%ae", "/%ed%a0%80", "/a b", "/a\\b", "/a#b", "/a\"b", "/<a>",
-        "/é", "/a{b}",
-        "/a|b", "/a^b", "/a`b", "/?a=%", "/?%=a", "/?a=%00",
+        "/%4g", "/a%", "/%00", "/%0d%0a", "/%7f", "/%C3", "/%c0%ae", "/%ed%a0%80", "/a b", "/a\\b", "/a#b",
+        "/a\"b", "/<a>", "/é", "/a{b}", "/a|b", "/a^b", "/a`b", "/?a=%", "/?%=a", "/?a=%00",
     ])
     func `an ambiguous target is refused`(_ text: String) {
         #expect(throws: HTTPRefusal.self) { try HTTPTarget(parsing: Array(text.utf8)) }

@@ -163,15 +163,15 @@ struct TreeCheck: ~Copyable {
                 }
                 try visit(page: node.childPageNumber, level: level - 1, of: tree, progress: &progress)
             } else {
-                try checkRow(node, of: tree, progress: &progress)
+                try checkLeafNode(node, of: tree, progress: &progress)
             }
         }
         // LMDB writes the next row where the head says that the other rows end.
         guard nodeBytes == page.nodeBytes else { throw Damage("page \(number) has gaps between its rows") }
     }
 
-    /// Checks a row of a leaf.
-    private mutating func checkRow(
+    /// Checks the key and the value of a leaf's node.
+    private mutating func checkLeafNode(
         _ node: PageNode, of tree: TreeKind, progress: inout WalkProgress
     ) throws(Damage) {
         try checkKey(of: node, after: progress.lastKey, in: tree)

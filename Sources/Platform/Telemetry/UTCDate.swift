@@ -21,11 +21,10 @@ package enum UTCDate {
         let endsInZ = text.count == 20
         let endsInOffset = text.count == 25
         guard endsInZ || endsInOffset, has("-", at: 4), has("-", at: 7), has("T", at: 10),
-            has(":", at: 13), has(":", at: 16), let year = number(at: 0, digits: 4),
-            let month = number(at: 5, digits: 2),
+            has(":", at: 13), has(":", at: 16),
+            let year = number(at: 0, digits: 4), let month = number(at: 5, digits: 2),
             let day = number(at: 8, digits: 2), let hour = number(at: 11, digits: 2),
-            let minute = number(at: 14, digits: 2),
-            let second = number(at: 17, digits: 2)
+            let minute = number(at: 14, digits: 2), let second = number(at: 17, digits: 2)
         else { return nil }
         guard year > 0, (1...12).contains(month), day >= 1, day <= days(in: month, of: year), hour < 24,
             minute < 60, second < 60
@@ -48,6 +47,7 @@ package enum UTCDate {
     /// Whether the text is such a date with a fraction of a second, which only newer versions of Swift's
     /// decoder accept.
     package static func hasFraction(iso8601 text: UnsafeBufferPointer<UInt8>) -> Bool {
+        // A digit and the offset follow the point. A longer text is no date, so it is not copied.
         guard text.count > 21, text.count <= 64, unsafe text[19] == UInt8(ascii: ".") else { return false }
         let digits = unsafe text[20...].prefix(while: isDigit).count
         guard digits > 0 else { return false }

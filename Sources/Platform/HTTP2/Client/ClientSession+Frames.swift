@@ -17,7 +17,7 @@ extension ClientSession {
         let noBytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         if bytes.count >= FrameHeader.byteCount {
             let header = unsafe FrameHeader(parsing: bytes)
-            guard isAllowed(header) else { return unsafe noBytes }
+            guard checkSize(of: header) else { return unsafe noBytes }
             let end = FrameHeader.byteCount + header.payloadBytes
             if bytes.count >= end {
                 unsafe readFrame(
@@ -35,7 +35,7 @@ extension ClientSession {
         unsafe fill(upTo: FrameHeader.byteCount, from: &remaining)
         guard incompleteFrame.count >= FrameHeader.byteCount else { return unsafe remaining }
         let header = unsafe FrameHeader(parsing: incompleteFrame.bytes)
-        guard isAllowed(header) else { return unsafe remaining }
+        guard checkSize(of: header) else { return unsafe remaining }
         let end = FrameHeader.byteCount + header.payloadBytes
         unsafe fill(upTo: end, from: &remaining)
         guard incompleteFrame.count == end else { return unsafe remaining }
@@ -54,9 +54,9 @@ extension ClientSession {
         unsafe remaining = UnsafeRawBufferPointer(rebasing: remaining[movedCount...])
     }
 
-    /// Whether the frame size is allowed. This side's SETTINGS announce no frame size, so the protocol's
-    /// minimum applies.
-    private func isAllowed(_ header: FrameHeader) -> Bool {
+    /// Checks that the frame is not too large. Otherwise it reports a violation of the protocol, and returns false.
+    /// This side's SETTINGS announce no frame size, so the limit is the protocol's default.
+    private func checkSize(of header: FrameHeader) -> Bool {
         if header.payloadBytes <= FrameWriter.payloadBytesMax { return true }
         reportViolation(code: .frameSizeError)
         return false

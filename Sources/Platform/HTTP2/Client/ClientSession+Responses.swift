@@ -90,7 +90,7 @@ extension ClientSession {
         if unsafe name.first == UInt8(ascii: ":") {
             guard let value = unsafe decoder.value() else { return false }
             unsafe slot.pointee.status = validator.readStatus(
-                name: name, value: value, after: slot.pointee.status)
+                name: name, value: value, keeping: slot.pointee.status)
             return true
         }
         validator.hasRegularField = true

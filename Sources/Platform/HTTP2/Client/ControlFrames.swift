@@ -3,7 +3,8 @@
     private var frames = GrowingBuffer()
     /// The bytes of `frames` that were pulled.
     private var pulledBytes = 0
-    /// The number of waiting acknowledgements. The session limits it, because a peer can cause any number.
+    /// The number of waiting acknowledgements. `ClientLimits.controlAcksMax` limits it, because a peer can cause any
+    /// number.
     private(set) var acknowledgementCount = 0
 
     private static let preface: StaticString = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

@@ -21,7 +21,7 @@
     /// Checks a pseudo field. The only one of an answer is `:status`, before all regular fields. Returns the
     /// status, or `current` if the field is wrong.
     mutating func readStatus(
-        name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, after current: UInt16
+        name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, keeping current: UInt16
     ) -> UInt16 {
         let isStatus = unsafe name.isEqual(to: ":status")
         guard isStatus, !isTrailer, !hasStatus, !hasRegularField,

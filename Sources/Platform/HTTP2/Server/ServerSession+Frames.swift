@@ -136,8 +136,8 @@ extension ServerSession {
         return 0
     }
 
-    /// Handles the last frame of an answer. If the client has not ended its request, the stream is reset.
-    /// Otherwise the client could keep it open forever.
+    /// Handles the last frame of an answer. If the client has not ended its request, the stream is reset, because
+    /// the client could keep it open forever.
     private func endResponse(in slot: UnsafeMutablePointer<ServerSlot>) {
         if recordsSentResponses { sentResponses.append(unsafe slot.pointee.streamID) }
         if unsafe !slot.pointee.isComplete {

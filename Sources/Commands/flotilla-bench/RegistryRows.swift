@@ -74,6 +74,8 @@ internal import TokenSealing
         }
     }
 
+    /// Returns the key and the value of a record. The numbers below `installations` are start tokens, the next ones
+    /// below `tokenCount` are update tokens, and the others are profiles.
     private static func makeRecord(
         number: Int, installations: Int, tokenCount: Int, seal: TokenSeal
     ) -> ([UInt8], [UInt8]) {

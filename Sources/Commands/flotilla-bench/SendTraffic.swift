@@ -38,7 +38,8 @@ final class SendTraffic {
         guard writer.finish() else { throw BenchmarkFailure("the sends were not stored") }
     }
 
-    /// Writes a send to the group of one phone. If mixed, half of the groups are private ones of one name.
+    /// Writes a send to the group of one phone. It is a private group, and all of them have one name. If mixed, every
+    /// second phone has a group with another name instead.
     func send(number: Int, round: Int, isMixed: Bool) {
         let user = "user-\(number)"
         let isPrivate = !isMixed || number % 2 == 0

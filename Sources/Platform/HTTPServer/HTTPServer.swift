@@ -69,23 +69,34 @@ package import Telemetry
             listening.abandon()
             throw error
         }
-        // The daemon's threads use the state. `stopDaemon` releases it after the threads have ended.
+        do {
+            let startedDaemon = unsafe try Self.startDaemon(
+                listeningAt: listeningDescriptor, isIPv6: address.isIPv6, limits: limits, state: state)
+            unsafe daemon.withLock { unsafe $0 = startedDaemon }
+        } catch {
+            listening.abandon()
+            deadlineWatcher.stop()
+            throw error
+        }
+    }
+
+    /// Starts the daemon's threads. They use the state, and `stopDaemon` releases it after they have ended.
+    private static func startDaemon(
+        listeningAt descriptor: Int32, isIPv6: Bool, limits: HTTPLimits, state: HTTPServerState
+    ) throws(SystemError) -> OpaquePointer {
         let context = unsafe Unmanaged.passRetained(state).toOpaque()
         var settings = unsafe mhd_settings(
-            listen_socket: listeningDescriptor, is_ipv6: address.isIPv6 ? 1 : 0,
+            listen_socket: descriptor, is_ipv6: isIPv6 ? 1 : 0,
             threads: UInt32(limits.threads), connections_max: UInt32(limits.connectionsMax),
             connections_per_peer_max: UInt32(limits.connectionsPerPeerMax),
             connection_memory_bytes: limits.connectionMemoryBytes, handle: handleRequest,
             completed: requestCompleted, notify: connectionChanged, uri: requestLineRead, context: context)
-        let startedDaemon = unsafe mhd_start(&settings)
-        guard unsafe startedDaemon != nil else {
+        guard let daemon = unsafe mhd_start(&settings) else {
             let code = errno
             unsafe Unmanaged<HTTPServerState>.fromOpaque(context).release()
-            listening.abandon()
-            deadlineWatcher.stop()
             throw SystemError(action: "start the threads of an HTTP listener", code: code)
         }
-        unsafe daemon.withLock { unsafe $0 = startedDaemon }
+        return unsafe daemon
     }
 
     /// Gives the daemon a connection that arrived over TLS. A connection that comes before the daemon or after its stop is

@@ -63,7 +63,7 @@ import Testing
             // The bad tokens wait in their own pool, and not in the test's queue.
             $0.pool.waitingMax = 1_000
         }
-        beside.push(firstBadToken..<firstBadToken + 1_000, isSuspect: true)
+        beside.push(firstBadToken..<firstBadToken + 1_000, over: .suspect)
         // Both run at the same time, so that other load on the machine slows both.
         let startedAt = Instant.now()
         alone.push(1..<4_001)
@@ -170,12 +170,12 @@ import Testing
             $0.pool.lateAnswerMilliseconds = 60_000
             $0.pool.backoffMilliseconds = 1...50
         }
-        for isSuspect in [false, true] {
-            let first = isSuspect ? UInt64(1_000) : 1
+        for (index, connections) in PushConnections.allCases.enumerated() {
+            let first = UInt64(1 + 1_000 * index)
             var last = first
             while !pusher.ends(of: last).contains(.answered), last < first + 20 {
                 last += 1
-                pusher.push(last..<last + 1, deadlineMilliseconds: 300, isSuspect: isSuspect)
+                pusher.push(last..<last + 1, deadlineMilliseconds: 300, over: connections)
                 _ = try await pusher.outcome(of: last)
             }
             // A few pushes are overdue before the connection counts as unresponsive.

@@ -267,7 +267,7 @@ private struct PoolFixture {
 }
 
 @Test func `an unauthorized connection of the suspects is retired after one overdue push`() {
-    var settings = PoolSettings().forSuspects
+    var settings = PoolSettings().settings(for: .suspect)
     settings.backoffMilliseconds = 0...0
     var pool = PoolStateMachine(settings: settings, seed: 1)
     var budget = ConnectBudget()

@@ -42,6 +42,7 @@ struct HTTPServerTLSTests {
             limits: limits, tls: HTTPServerTLS(credentials: credentials), moreRoutes: moreRoutes)
     }
 
+    /// Returns what curl prints, or "curl" and its exit status. Status 60: the certificate is not trusted.
     private func curl(_ arguments: String..., input: Data? = nil) async throws -> String {
         let process = try ChildProcess(
             "curl", arguments: ["-sS", "--max-time", "20", "--cacert", path("ca.pem")] + arguments,
@@ -60,6 +61,7 @@ struct HTTPServerTLSTests {
         let base = "https://localhost:\(server.port)"
         #expect(try await curl("-w", " %{http_version}", "\(base)/hello") == "hello 1.1")
         #expect(try await curl("\(base)/peer") == "127.0.0.1")
+        // Behind each answer, curl writes the number of connections that it opened for it.
         #expect(try await curl("-w", "%{num_connects}", "\(base)/hello", "\(base)/hello") == "hello1hello0")
         let body = Data(repeating: UInt8(ascii: "x"), count: 900_000)
         let echoed = try await curl(

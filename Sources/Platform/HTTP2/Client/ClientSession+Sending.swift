@@ -4,7 +4,7 @@ package import Lifecycle
 /// requests. A request's DATA follows its HEADERS at once if the windows allow it.
 extension ClientSession {
     /// Fills `buffer` with waiting frames and returns the number of bytes. If the buffer is full, call again.
-    /// An unsent request whose `sendDeadline` is not after `now` ends here.
+    /// A request that is not fully sent ends here if its `sendDeadline` is not after `now`.
     package func pull(
         into buffer: UnsafeMutableRawBufferPointer, at now: Instant = Instant(nanoseconds: .min)
     ) -> Int {
@@ -16,7 +16,7 @@ extension ClientSession {
             sendResets()
             sendBodies()
             sendRequests()
-            // `sendBodies` and `sendRequests` have ended requests that it is too late to send.
+            // For the requests that `sendBodies` and `sendRequests` ended, because their deadline for sending has passed.
             sendResets()
         }
         return writer.finish()

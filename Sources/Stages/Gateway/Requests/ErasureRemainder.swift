@@ -83,7 +83,9 @@ struct ErasureRemainder {
         switch topic {
         // Until then a report from before the erasure can arrive.
         case .installations: 10
+        // `GroupRow.retentionMilliseconds`.
         case .groups: 3
+        // The scheduler keeps idempotency keys for a day.
         case .timers: 1
         default: 0
         }

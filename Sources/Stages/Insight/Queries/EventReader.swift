@@ -4,7 +4,7 @@ internal import SQLite
 
 /// Reads the events of one lane from its SQLite file, on a thread other than the loop's.
 final class EventReader {
-    /// Small, because each thread has a reader of each lane.
+    /// The cache of SQLite. It is small, because each thread has a reader of each lane.
     private static let cacheKibibytes = 256
     /// The columns of `events` that are read, in the order of the statement.
     fileprivate enum Column: Int, CaseIterable {
@@ -18,7 +18,7 @@ final class EventReader {
             """
     }
 
-    /// `OpenLane.openingID` of the lane that it reads.
+    /// The number of the lane's opening (`OpenLane.openingID`). After another opening, `LaneReader` makes a new reader.
     let openingID: UInt64
     private let database: SQLiteDatabase
     /// The budget of the running query.

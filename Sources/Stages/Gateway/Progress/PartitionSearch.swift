@@ -91,7 +91,8 @@ final class PartitionSearch {
             let events = consumer.poll(into: &batch, waitMilliseconds: Self.pollMilliseconds)
             defer { batch.clear() }
             for index in 0..<batch.count {
-                let needsNoFurtherRecord = batch[index].offset >= end || visit(batch[index])
+                if batch[index].offset >= end { return true }
+                let needsNoFurtherRecord = visit(batch[index])
                 if needsNoFurtherRecord { return true }
             }
             // The batch ended exactly before `end`.

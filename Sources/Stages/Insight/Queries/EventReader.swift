@@ -125,7 +125,8 @@ final class EventReader {
         var sums = HourlySums()
         do throws(SQLiteError) {
             try statement.readRows(values: values) { row in
-                guard sums.begin(hour: row.integer(at: 0), budget: budget) else { return false }
+                let isWithinLimits = sums.beginRow(inHour: row.integer(at: 0), budget: budget)
+                guard isWithinLimits else { return false }
                 if let key = Self.key(in: row, for: query) { sums.add(Int(row.integer(at: 4)), to: key) }
                 return true
             }
@@ -155,7 +156,8 @@ final class EventReader {
         do throws(SQLiteError) {
             try statement.readRows(values: selection.values) { row in
                 let hour = row.integer(.at) / EventCounts.hourMilliseconds
-                guard sums.begin(hour: hour, budget: budget) else { return false }
+                let isWithinLimits = sums.beginRow(inHour: hour, budget: budget)
+                guard isWithinLimits else { return false }
                 guard Self.isWanted(row, by: query), let event = Self.event(in: row) else { return true }
                 do {
                     if let user = event.user, try erasedUpTo(user) >= event.receivedAt { return true }
@@ -237,7 +239,7 @@ private struct HourlySums {
     var limit: QueryLimit?
 
     /// Begins a row. Returns false if a limit ends the reading before it.
-    mutating func begin(hour: Int64, budget: QueryBudget) -> Bool {
+    mutating func beginRow(inHour hour: Int64, budget: QueryBudget) -> Bool {
         firstHour = firstHour ?? hour
         lastHour = hour
         if sums.count > QueryLimits.bucketsMax {

@@ -109,13 +109,13 @@ extension ReportMerger {
         context.noteEffect(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A changed list counts as a change already. A repeated list has only a later time, which can still end an
-        // activity that was reported between the two lists.
+        // A changed list counts as a change already. A repeated list has only a later time, which can still
+        // end an activity that was reported between the two lists.
         guard effect == .repeated else { return }
         let new = context.installation
         let changesEnd = new.activities.contains { old.endCause(of: $0) != new.endCause(of: $0) }
-        // The later time can also revive an expired activity that the list names. Only `prune` finds that out, and a
-        // change makes sure that it runs.
+        // The later time can also revive an expired activity that the list names. Only `prune` finds that
+        // out, and a change makes sure that it runs.
         let mayRevive = new.activities.contains(where: \.isExpired)
         if changesEnd || mayRevive { context.markChanged() }
     }

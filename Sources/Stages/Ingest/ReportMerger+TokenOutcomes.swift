@@ -62,9 +62,9 @@ extension ReportMerger {
         }
     }
 
-    /// Notes that another installation has reported the same start token later. The time of the report is the time at
-    /// which that installation reported the token. If this installation has reported the token even later, it keeps the
-    /// token and claims it.
+    /// Notes that another installation has reported the same start token later. The time of the report is the
+    /// time at which that installation reported the token. If this installation has reported the token even
+    /// later, it keeps the token and claims it.
     func mergeTakenOverToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let lostToken = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
         for index in context.installation.startTokens.indices {

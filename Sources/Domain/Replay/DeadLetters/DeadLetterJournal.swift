@@ -154,9 +154,9 @@ package struct DeadLetterJournal {
         }
     }
 
-    /// Applies a begun mark of a resend. The mark does not count if another call has begun with the sheet and has not
-    /// ended. It does not count for jobs with which an earlier call is done. The call that wrote the mark reads those
-    /// earlier marks only afterwards, and then sends none of the jobs (`isClaimed`).
+    /// Applies a begun mark of a resend. The mark does not count if another call has begun with the sheet and
+    /// has not ended. It does not count for jobs with which an earlier call is done. The call that wrote the
+    /// mark reads those earlier marks only afterwards, and then sends none of the jobs (`isClaimed`).
     private mutating func beginResend(
         of jobs: DeadLetterMark.SheetLines, byRun run: String, timestamp: Int64
     ) {

@@ -68,8 +68,8 @@ struct ResentSheet {
             recipient: text(in: line.recipient))
     }
 
-    /// Returns the record to send: the jobs at `lines`, as jobs of another send, at new positions. It goes to a retry tier,
-    /// for the reason in `RedrivenRecord`.
+    /// Returns the record to send: the jobs at `lines`, as jobs of another send, at new positions. It goes to
+    /// a retry tier, for the reason in `RedrivenRecord`.
     func outgoingRecord(as send: String, in lane: Int32) -> OutgoingRecord {
         var head = head
         head.send = send

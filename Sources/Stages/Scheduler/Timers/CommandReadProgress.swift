@@ -7,8 +7,8 @@
 package struct CommandReadProgress {
     /// A cancel that is acknowledged at least this long before the due time always wins.
     package static let cancelLeadMilliseconds: Int64 = 2000
-    /// The age from which the known time is too old, so that the end is asked for again. `SchedulerDecider` asks only
-    /// while a timer is nearly due.
+    /// The age from which the known time is too old, so that the end is asked for again. `SchedulerDecider`
+    /// asks only while a timer is nearly due.
     package static let endAgeMillisecondsMax: Int64 = 500
 
     /// An end of the partition. Every command that was acknowledged before `time` lies below `offset`.

@@ -13,7 +13,8 @@ package import Store
 package struct TimerCommands: Sendable {
     /// The most timers of one owner. Beyond it a schedule is refused.
     package static let timersMax = 1000
-    /// The maximum size of a timer's key. Its `DueEntry` has a longer key, with a prefix, which must be valid too.
+    /// The maximum size of a timer's key. Its `DueEntry` has a longer key, with a prefix, which must be valid
+    /// too.
     package static let keyBytesMax = EnvironmentLimits.keyBytesMax - DueEntry.prefixByteCount
     /// The maximum lateness of an automatic end. After that time iOS has ended the activity itself.
     package static let endLatenessMillisecondsMax: Int64 = 8 * 3_600_000
@@ -223,7 +224,8 @@ extension Send {
         return users.contains { $0.isExactlyEqual(to: user) }
     }
 
-    /// Takes a user out of an audience that names users. Returns false, without a change, if it names only this user.
+    /// Takes a user out of an audience that names users. Returns false, without a change, if it names only
+    /// this user.
     fileprivate mutating func removeFromAudience(_ user: String) -> Bool {
         guard case .users(let users) = audience else { return true }
         let others = users.filter { !$0.isExactlyEqual(to: user) }
@@ -247,8 +249,8 @@ extension AutomaticEnd {
         send.owner = owner
         send.generation = generation
         send.scheduledAt = stamp
-        // Without a deadline, the send would have the group's end date as its deadline, which has passed when the timer
-        // fires. `endsAt` is in seconds.
+        // Without a deadline, the send would have the group's end date as its deadline, which has passed when
+        // the timer fires. `endsAt` is in seconds.
         send.deadline = endsAt + TimerCommands.endLatenessMillisecondsMax / 1000
         return TimerRow(
             app: app, owner: timerOwner, id: nil, dueAt: endsAt * 1000,

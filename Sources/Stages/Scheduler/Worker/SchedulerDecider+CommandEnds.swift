@@ -18,7 +18,8 @@ extension SchedulerDecider {
                 let position =
                     stage.member.assignedPartitions[partition]?.nextOffset(
                         in: SchedulerInputTopic.schedules.index) ?? 0
-                // If the time of the query is unknown, the end proves nothing. No timer is due before the time 0.
+                // If the time of the query is unknown, the end proves nothing. No timer is due before the
+                // time 0.
                 let requestedAt = stage.clock.dueTime(at: answer.askedAt) ?? 0
                 // Offsets below the partition's beginning are gone, so they count as processed.
                 stage.member.assignedPartitions[partition]?.commandProgress.recordEnd(

@@ -1,9 +1,10 @@
 internal import Lifecycle
 
-/// Stamps that are ahead of the machine's clock. `ClusterClock` believes them once they have come for its confirmation
-/// time.
+/// Stamps that are ahead of the machine's clock. `ClusterClock` believes them once they have come for its
+/// confirmation time.
 ///
-/// A record that is read again confirms nothing: the steady clock has moved on, so its stamp has a lower offset now.
+/// A record that is read again confirms nothing: the steady clock has moved on, so its stamp has a lower
+/// offset now.
 struct AheadStamps: Sendable {
     /// The time of the first of these stamps.
     let since: Instant

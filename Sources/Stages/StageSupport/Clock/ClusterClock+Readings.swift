@@ -31,9 +31,9 @@ extension ClusterClock {
         !lead.isUnprovenSinceFirstStamp && !lacksConfirmingStamps
     }
 
-    /// Returns the time for acts that are due at a moment, in milliseconds since 1970: the known time, which is never
-    /// ahead of the cluster's. While the known time is ahead of the machine's time and not proven, it is the machine's
-    /// time. Returns nil before the first stamp.
+    /// Returns the time for acts that are due at a moment, in milliseconds since 1970: the known time, which
+    /// is never ahead of the cluster's. While the known time is ahead of the machine's time and not proven,
+    /// it is the machine's time. Returns nil before the first stamp.
     package func dueTime(at now: Instant) -> Int64? {
         guard let knownOffset else { return nil }
         guard let machineOffset, isUnproven(offset: knownOffset) else {
@@ -48,15 +48,16 @@ extension ClusterClock {
         return lead.provenOffset.map { offset > $0 + Self.agreementMilliseconds } ?? true
     }
 
-    /// Whether a clock has stepped, or the stamps are ahead of the machine's clock, and this is not confirmed yet.
+    /// Whether a clock has stepped, or the stamps are ahead of the machine's clock, and this is not confirmed
+    /// yet.
     package var isDoubtful: Bool {
         let areStampsUnproven = machineOffset != nil && knownOffset.map(isUnproven) == true
         return stampsAheadOfBoth != nil || machineClock?.isDoubtful == true || areStampsUnproven
     }
 
-    /// Returns a time that has surely passed, in milliseconds since 1970: the machine's time, or the known time if the
-    /// stamps are too far behind to confirm the machine's clock. Returns nil until both sources were watched for `settleMilliseconds`,
-    /// so that no irreversible act depends on one source alone.
+    /// Returns a time that has surely passed, in milliseconds since 1970: the machine's time, or the known
+    /// time if the stamps are too far behind to confirm the machine's clock. Returns nil until both sources
+    /// were watched for `settleMilliseconds`, so that no irreversible act depends on one source alone.
     package func earliestTime(at now: Instant) -> Int64? {
         guard let knownOffset, let machineOffset, now.milliseconds(since: startedAt) >= settleMilliseconds
         else { return nil }

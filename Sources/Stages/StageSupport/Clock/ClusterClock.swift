@@ -2,26 +2,28 @@ package import Lifecycle
 
 /// The time of the cluster, as far as this process can know it.
 ///
-/// There are three sources. Brokers write *stamps* on records. This machine has a *clock*, which can step. And the
-/// *steady clock* measures durations and never jumps. Stamps and the machine's clock agree if they differ by at most
-/// `agreementMilliseconds`. A larger difference may be an error of a clock. Then it is believed only after the
-/// *confirmation time* (`confirmationMilliseconds`), usually a minute.
+/// There are three sources. Brokers write *stamps* on records. This machine has a *clock*, which can step.
+/// And the *steady clock* measures durations and never jumps. Stamps and the machine's clock agree if they
+/// differ by at most `agreementMilliseconds`. A larger difference may be an error of a clock. Then it is
+/// believed only after the *confirmation time* (`confirmationMilliseconds`), usually a minute.
 ///
-/// The *known time* is the time by the highest believed stamp of the last one to two minutes (`StampWindows`):
+/// The *known time* is the time by the highest believed stamp of the last one to two minutes
+/// (`StampWindows`):
 ///
 /// - A stamp that is not ahead of the known time is believed.
 /// - A stamp that is ahead of the known time, but not of the machine's clock, is believed.
 /// - A stamp that is ahead of both is believed once such stamps have come for the whole confirmation time
-///   (`stampsAheadOfBoth`). Any other stamp in between that is not older than the known time starts the confirmation
-///   time anew. So a broker whose clock steps for some seconds changes nothing.
+///   (`stampsAheadOfBoth`). Any other stamp in between that is not older than the known time starts the
+///   confirmation time anew. So a broker whose clock steps for some seconds changes nothing.
 ///
-/// The *machine's time* is the time by the machine's clock. While a step of that clock is not believed, it is the lower of
-/// the times before and after the step (`MachineClock`). A step is believed after the confirmation time, or at once if the
-/// stamps agree with it.
+/// The *machine's time* is the time by the machine's clock. While a step of that clock is not believed, it is
+/// the lower of the times before and after the step (`MachineClock`). A step is believed after the
+/// confirmation time, or at once if the stamps agree with it.
 ///
-/// If the known time is ahead of the machine's time (`lead`), its stamps are *proven* once they have stayed ahead for the
-/// confirmation time. Until then `dueTime` is the machine's time. `decisionTime` is the machine's time until then only if
-/// stamps were ahead from the very first one, because then no stamp has ever agreed with the machine's clock.
+/// If the known time is ahead of the machine's time (`lead`), its stamps are *proven* once they have stayed
+/// ahead for the confirmation time. Until then `dueTime` is the machine's time. `decisionTime` is the
+/// machine's time until then only if stamps were ahead from the very first one, because then no stamp has
+/// ever agreed with the machine's clock.
 ///
 /// All times are kept as offsets: the time minus the steady clock, in milliseconds. A clock that runs evenly has a
 /// constant offset.
@@ -36,7 +38,8 @@ package import Lifecycle
 /// | `earliestTime` | irreversible acts | the machine's clock; the stamps if that clock is far ahead of them |
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {
-    /// Times that differ by at most this much agree. With a larger difference, a clock has stepped or is ahead.
+    /// Times that differ by at most this much agree. With a larger difference, a clock has stepped or is
+    /// ahead.
     package static let agreementMilliseconds: Int64 = 5000
     /// The usual time for which both sources are watched before an irreversible act.
     package static let settleMilliseconds = 60_000
@@ -102,7 +105,8 @@ package struct ClusterClock: Sendable {
         let isStep = machineClock?.observe(time: time, at: now) == true
         if isStep { lead.noteMachineStep() }
         trustMachineIfStampsAgree()
-        // The lead ends if the machine's clock was set forward, or if newer stamps have replaced those that were ahead.
+        // The lead ends if the machine's clock was set forward, or if newer stamps have replaced those that
+        // were ahead.
         if let knownOffset, !isAheadOfMachine(offset: knownOffset) { lead = .none }
         return isStep
     }
@@ -122,8 +126,8 @@ package struct ClusterClock: Sendable {
     package mutating func observe(stamp: Int64, writtenWithin age: Int64, at now: Instant) {
         guard Self.validStamps.contains(stamp) else { return }
         observe(stamp: stamp, at: now)
-        // The new bound replaces the old one, whichever is higher. A wrong stamp that is ahead makes the bound too high,
-        // and then it only limits less.
+        // The new bound replaces the old one, whichever is higher. A wrong stamp that is ahead makes the
+        // bound too high, and then it only limits less.
         offsetUpperBound = stamp - now.milliseconds + age
     }
 
@@ -172,7 +176,8 @@ package struct ClusterClock: Sendable {
                     offset: offset, at: now, confirmationMilliseconds: confirmationMilliseconds)
             }
         case .agrees:
-            // All stamps so far were ahead of the machine's clock. This one agrees with it, so they were wrong.
+            // All stamps so far were ahead of the machine's clock. This one agrees with it, so they were
+            // wrong.
             if lead.isUnprovenSinceFirstStamp { forgetStamps(at: now) }
             lead = .none
         case .behind: break
@@ -186,8 +191,8 @@ package struct ClusterClock: Sendable {
         lead = .unprovenSinceFirstStamp(AheadStamps(offset: offset, at: now))
     }
 
-    /// Notes a stamp that is ahead of the known time and of the machine's clock. Returns whether such stamps have come
-    /// for the confirmation time. Then they are proven, and all other stamps are forgotten.
+    /// Notes a stamp that is ahead of the known time and of the machine's clock. Returns whether such stamps
+    /// have come for the confirmation time. Then they are proven, and all other stamps are forgotten.
     private mutating func believesStampAheadOfBoth(offset: Int64, at now: Instant) -> Bool {
         var stampsAhead = stampsAheadOfBoth ?? AheadStamps(offset: offset, at: now)
         let areConfirmed = stampsAhead.add(

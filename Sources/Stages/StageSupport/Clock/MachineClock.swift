@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// The clock of this machine, watched against the steady clock. A step of the clock is not believed until it has lasted
-/// for the confirmation time of `ClusterClock`.
+/// The clock of this machine, watched against the steady clock. A step of the clock is not believed until it
+/// has lasted for the confirmation time of `ClusterClock`.
 struct MachineClock {
     /// The machine's time less the steady clock, in milliseconds, without a step that is not believed yet.
     private var trustedOffset: Int64

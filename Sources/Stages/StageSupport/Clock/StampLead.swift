@@ -1,15 +1,16 @@
 internal import Lifecycle
 
-/// Whether, and since when, the cluster's stamps are ahead of the machine's clock. If they are, one of the two clocks is
-/// wrong. The stamps are proven if they stay ahead for the confirmation time of `ClusterClock`, and no stamp agrees with
-/// the machine's clock meanwhile.
+/// Whether, and since when, the cluster's stamps are ahead of the machine's clock. If they are, one of the
+/// two clocks is wrong. The stamps are proven if they stay ahead for the confirmation time of `ClusterClock`,
+/// and no stamp agrees with the machine's clock meanwhile.
 enum StampLead: Sendable {
     /// The time by the stamps is not ahead of the machine's clock, or is unknown.
     case none
     /// Stamps are ahead and not proven. Other stamps before them were not ahead.
     case unproven(AheadStamps)
-    /// All known stamps are ahead, from the first one on, and not proven. No stamp has ever agreed with the machine's
-    /// clock, so the machine's clock counts. Nil after a step of that clock, until the next stamp comes.
+    /// All known stamps are ahead, from the first one on, and not proven. No stamp has ever agreed with the
+    /// machine's clock, so the machine's clock counts. Nil after a step of that clock, until the next stamp
+    /// comes.
     case unprovenSinceFirstStamp(AheadStamps?)
     /// The stamps are proven up to this offset. They count against the machine's clock.
     case proven(offset: Int64)

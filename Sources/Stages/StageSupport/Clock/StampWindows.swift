@@ -1,10 +1,10 @@
 internal import Lifecycle
 
-/// The believed stamps of the last one to two minutes. The highest one tells the time, because a record with a lower
-/// stamp has waited.
+/// The believed stamps of the last one to two minutes. The highest one tells the time, because a record with
+/// a lower stamp has waited.
 ///
-/// The highest stamp of a window counts in this window and in the next one. Without new stamps it counts longer, and the
-/// steady clock measures the time since then.
+/// The highest stamp of a window counts in this window and in the next one. Without new stamps it counts
+/// longer, and the steady clock measures the time since then.
 struct StampWindows: Sendable {
     private static let windowMilliseconds = 60_000
 

@@ -1,8 +1,8 @@
 package import Lifecycle
 
-/// A queue in which the caller with the least *use* comes first: the time that its items have taken lately. The items of
-/// a caller keep their order, and only one of them is in work at a time. The queue does no I/O, and its owner passes the
-/// time.
+/// A queue in which the caller with the least *use* comes first: the time that its items have taken lately.
+/// The items of a caller keep their order, and only one of them is in work at a time. The queue does no I/O,
+/// and its owner passes the time.
 package struct FairQueue<Item> {
     /// The time after which use counts half.
     package static var halfLifeMilliseconds: Int { 10_000 }

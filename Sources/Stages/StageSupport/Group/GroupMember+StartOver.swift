@@ -62,8 +62,8 @@ extension GroupMember {
             return
         }
         let numbers = assignedPartitions.keys.sorted()
-        // The loop opens one file in each iteration, which can take longer than the group waits for its members. So the
-        // offer is accepted before.
+        // The loop opens one file in each iteration, which can take longer than the group waits for its
+        // members. So the offer is accepted before.
         guard try owner.isReadyToRestore(numbers) else { return }
         if let problem = try transaction.prepare(withinMilliseconds: BlockingCallLimit.millisecondsMax) {
             return tryAgainLater(because: problem)

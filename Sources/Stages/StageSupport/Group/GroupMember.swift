@@ -82,10 +82,11 @@ package final class GroupMember<Part: AssignedPartition> {
 
     // MARK: Waiting work
 
-    /// For each assigned partition that is set aside, the partitions of other topics that have to take records again.
+    /// For each assigned partition that is set aside, the partitions of other topics that have to take
+    /// records again.
     var setAsidePartitions: [Int32: Set<TopicPartition>] = [:]
-    /// Whether the loop has records that are not committed. The loop sets it. While it is true, no end is committed,
-    /// because these records lie below the end.
+    /// Whether the loop has records that are not committed. The loop sets it. While it is true, no end is
+    /// committed, because these records lie below the end.
     package var isHoldingRecords = false
 
     package init(

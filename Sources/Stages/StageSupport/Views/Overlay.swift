@@ -12,8 +12,9 @@ package import Lifecycle
 /// The overlay holds the records as encoded for the topic. Decoded values would be a dozen small objects for each of
 /// thousands of installations, and most are never read again.
 package struct Overlay {
-    /// The age from which an unread row counts as lost: the topic has compacted its record away, so the view never reads
-    /// it back. When the view has read to the end, its own row is newer, and the lost row is forgotten.
+    /// The age from which an unread row counts as lost: the topic has compacted its record away, so the view
+    /// never reads it back. When the view has read to the end, its own row is newer, and the lost row is
+    /// forgotten.
     package static let unreadMillisecondsMax = 60_000
     /// The interval between two searches for lost rows.
     package static let searchIntervalMilliseconds = 1000

@@ -5,7 +5,8 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-// The assignment: partitions are taken over, their cursors are looked up and committed, and the partitions are released.
+// The assignment: partitions are taken over, their cursors are looked up and committed, and the partitions
+// are released.
 
 extension EndpointLoop {
     /// The longest wait for a commit before partitions are released.

@@ -1,8 +1,9 @@
 internal import CatalogRecords
 internal import Kafka
 
-/// The search for the cursors of newly assigned partitions in the answers of Kafka: committed offsets, the bounds of the
-/// partitions, and the first records since a time. It does no I/O: it names the queries, and takes their results.
+/// The search for the cursors of newly assigned partitions in the answers of Kafka: committed offsets, the
+/// bounds of the partitions, and the first records since a time. It does no I/O: it names the queries, and
+/// takes their results.
 struct PartitionLocator {
     private let endpoint: WebhookEndpoint
     let partitions: [TopicPartition]

@@ -31,9 +31,10 @@ extension ClusterClock {
         !lead.isUnprovenSinceFirstStamp && !lacksConfirmingStamps
     }
 
-    /// Returns the time for acts that are due at a moment, in milliseconds since 1970: the known time, which
-    /// is never ahead of the cluster's. While the known time is ahead of the machine's time and not proven,
-    /// it is the machine's time. Returns nil before the first stamp.
+    /// Returns the time for acts that are due at a moment, in milliseconds since 1970: the known time. Records
+    /// that have waited make it too low, never too high, so no act is done too early. While the known time is
+    /// ahead of the machine's time and not proven, `dueTime` is the machine's time. Returns nil before the
+    /// first stamp.
     package func dueTime(at now: Instant) -> Int64? {
         guard let knownOffset else { return nil }
         guard let machineOffset, isUnproven(offset: knownOffset) else {

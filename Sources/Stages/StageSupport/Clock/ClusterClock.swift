@@ -165,12 +165,13 @@ package struct ClusterClock: Sendable {
         let relation = relationToMachine(of: offset)
         let isAheadOfKnown = offset > knownOffset + Self.agreementMilliseconds
         if isAheadOfKnown, relation == .ahead { return believesStampAheadOfBoth(offset: offset, at: now) }
-        // A current stamp contradicts stamps that are ahead of both. An older one proves nothing.
+        // A current stamp contradicts stamps that are ahead of both. An older stamp does not, because its record
+        // may have waited.
         let isCurrent = offset >= knownOffset - Self.agreementMilliseconds
         if isCurrent { stampsAheadOfBoth = nil }
         switch relation {
         case .ahead:
-            // The known time is ahead of the machine's clock, and a current stamp confirms it.
+            // The known time is ahead of the machine's clock too, and a current stamp confirms it.
             if isCurrent {
                 lead.noteStampAhead(
                     offset: offset, at: now, confirmationMilliseconds: confirmationMilliseconds)

@@ -31,7 +31,7 @@ enum StampLead: Sendable {
         }
     }
 
-    /// Notes a current stamp that is ahead of the machine's clock.
+    /// Notes a stamp that is ahead of the machine's clock and not behind the known time.
     mutating func noteStampAhead(offset: Int64, at now: Instant, confirmationMilliseconds: Int) {
         var stamps: AheadStamps
         switch self {

@@ -170,8 +170,8 @@ package struct TimerCommands: Sendable {
         var deleted = try table.timers(of: command.owner, app: command.app)
         if case .recipient(.user(let user)) = command.owner {
             for var row in try table.timers(naming: user, app: command.app) where row.owner != command.owner {
-                let namesOthers = row.send.removeFromAudience(user)
-                if namesOthers { table.set(row) } else { deleted.append(row) }
+                let hasAudience = row.send.removeFromAudience(user)
+                if hasAudience { table.set(row) } else { deleted.append(row) }
             }
         }
         for row in deleted { table.remove(row) }
@@ -224,8 +224,8 @@ extension Send {
         return users.contains { $0.isExactlyEqual(to: user) }
     }
 
-    /// Takes a user out of an audience that names users. Returns false, without a change, if it names only
-    /// this user.
+    /// Takes a user out of the audience. Returns whether the send still has an audience: false, without a
+    /// change, if the audience is only this user.
     fileprivate mutating func removeFromAudience(_ user: String) -> Bool {
         guard case .users(let users) = audience else { return true }
         let others = users.filter { !$0.isExactlyEqual(to: user) }

@@ -22,7 +22,7 @@ final class SchedulerStage: Sendable {
 
     /// - Parameters:
     ///   - directory: The directory for its state.
-    ///   - stoppedStage: A stopped stage. The new one takes over its slot, which is its data directory and its identity.
+    ///   - stoppedStage: A stopped stage, whose slot the new one takes over: its data directory and its identity.
     init(
         _ bed: TestBed, directory: String, after stoppedStage: SchedulerStage? = nil,
         clock: @escaping @Sendable () -> WallTime = { .now() },

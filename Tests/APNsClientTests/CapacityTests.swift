@@ -24,14 +24,14 @@ import Testing
         let beside = try Pusher(server)
         let takenCount = beside.onLoop { client -> Int in
             guard let template = try? Pusher.template(client, Self.other) else { return 0 }
-            let limits = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            let deadlines = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
             return (0..<5_000).count { index in
                 let token = Pusher.token(UInt64(index))
                 let tag = firstUnanswered + UInt64(index)
                 return
                     (try? client.push(
                         template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
-                        deadlines: limits))
+                        deadlines: deadlines))
                     != nil
             }
         }
@@ -89,13 +89,13 @@ import Testing
         let (before, taken, after) = pusher.onLoop { client -> (Int, Int, Int) in
             guard let template = try? Pusher.template(client) else { return (0, 0, 0) }
             let before = client.capacity(for: template)
-            let limits = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            let deadlines = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
             let taken = (1...20).count { tag in
                 do throws(PushRefusal) {
                     let token = Pusher.token(UInt64(tag))
                     try client.push(
                         template, token: token.span, id: PushID(high: 0, low: UInt64(tag)), tag: UInt64(tag),
-                        deadlines: limits)
+                        deadlines: deadlines)
                     return true
                 } catch {
                     return error != .full

@@ -109,7 +109,7 @@ final class BrokerProcess {
         settings.flush = arguments[1] == osFlush ? .os : .everyAck
         // In the weather run, the whole process is a cluster with faults, for tests that cannot use a real
         // cluster.
-        if let seed = TestCluster.delaySeed { SeededClusterDelays(seed: seed).install(in: &settings) }
+        if let seed = TestCluster.weatherSeed { SeededWeather(seed: seed).install(in: &settings) }
         let broker = try RunningBroker(settings: settings)
         writeAddress("127.0.0.1:\(broker.port)")
         waitForEndOfInput()

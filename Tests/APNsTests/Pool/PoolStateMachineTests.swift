@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-/// Returns the instant so many milliseconds after the start.
+/// Returns the instant this many milliseconds after the start.
 private func instant(_ milliseconds: Int) -> Instant {
     Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
 }

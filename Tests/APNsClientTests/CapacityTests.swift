@@ -24,14 +24,14 @@ import Testing
         let beside = try Pusher(server)
         let takenCount = beside.onLoop { client -> Int in
             guard let template = try? Pusher.template(client, Self.other) else { return 0 }
-            let limits = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            let deadlines = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
             return (0..<5_000).count { index in
                 let token = Pusher.token(UInt64(index))
                 let tag = firstUnanswered + UInt64(index)
                 return
                     (try? client.push(
                         template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
-                        deadlines: limits))
+                        deadlines: deadlines))
                     != nil
             }
         }
@@ -63,7 +63,7 @@ import Testing
             // The bad tokens wait in their own pool, and not in the test's queue.
             $0.pool.waitingMax = 1_000
         }
-        beside.push(firstBadToken..<firstBadToken + 1_000, isSuspect: true)
+        beside.push(firstBadToken..<firstBadToken + 1_000, over: .suspect)
         // Both run at the same time, so that other load on the machine slows both.
         let startedAt = Instant.now()
         alone.push(1..<4_001)
@@ -89,13 +89,13 @@ import Testing
         let (before, taken, after) = pusher.onLoop { client -> (Int, Int, Int) in
             guard let template = try? Pusher.template(client) else { return (0, 0, 0) }
             let before = client.capacity(for: template)
-            let limits = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
+            let deadlines = PushDeadlines(deadline: client.loop.now.advanced(byMilliseconds: 60_000))
             let taken = (1...20).count { tag in
                 do throws(PushRefusal) {
                     let token = Pusher.token(UInt64(tag))
                     try client.push(
                         template, token: token.span, id: PushID(high: 0, low: UInt64(tag)), tag: UInt64(tag),
-                        deadlines: limits)
+                        deadlines: deadlines)
                     return true
                 } catch {
                     return error != .full
@@ -170,12 +170,12 @@ import Testing
             $0.pool.lateAnswerMilliseconds = 60_000
             $0.pool.backoffMilliseconds = 1...50
         }
-        for isSuspect in [false, true] {
-            let first = isSuspect ? UInt64(1_000) : 1
+        for (index, connections) in PushConnections.allCases.enumerated() {
+            let first = UInt64(1 + 1_000 * index)
             var last = first
             while !pusher.ends(of: last).contains(.answered), last < first + 20 {
                 last += 1
-                pusher.push(last..<last + 1, deadlineMilliseconds: 300, isSuspect: isSuspect)
+                pusher.push(last..<last + 1, deadlineMilliseconds: 300, over: connections)
                 _ = try await pusher.outcome(of: last)
             }
             // A few pushes are overdue before the connection counts as unresponsive.

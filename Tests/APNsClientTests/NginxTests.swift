@@ -131,7 +131,7 @@ import Testing
                     pool: client.pool(
                         for: ConnectionPool.Key(
                             endpoint: client.provider.settings.sandbox.push, profile: Pusher.profile,
-                            purpose: .pushes)))
+                            purpose: .pushes(.usual))))
             }
         }
         let outcomes = try await pusher.allOutcomes(atLeast: 200)

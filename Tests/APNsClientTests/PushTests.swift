@@ -83,7 +83,7 @@ import Testing
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<100)
-        pusher.push(100..<200, isSuspect: true)
+        pusher.push(100..<200, over: .suspect)
         pusher.push(
             200..<300,
             profile: PushProfile(environment: .sandbox, bundleID: "com.example.b", key: Pusher.keyName))

@@ -87,7 +87,7 @@ final class Pusher: Sendable {
 
     /// Pushes these tags, as many at a time as the client takes.
     func push(
-        _ tags: Range<UInt64>, deadlineMilliseconds: Int = 60_000, isSuspect: Bool = false,
+        _ tags: Range<UInt64>, deadlineMilliseconds: Int = 60_000, over connections: PushConnections = .usual,
         profile: PushProfile = Pusher.profile, body: [UInt8] = Pusher.body
     ) {
         let recorder = recorder
@@ -100,7 +100,7 @@ final class Pusher: Sendable {
                     do {
                         try client.push(
                             template, token: token.span, id: PushID(high: 0, low: tag), tag: tag,
-                            deadlines: PushDeadlines(deadline: deadline), isSuspect: isSuspect)
+                            deadlines: PushDeadlines(deadline: deadline), over: connections)
                         return true
                     } catch {
                         return false

@@ -115,7 +115,7 @@ struct WrongRequest: Sendable, CustomTestStringConvertible {
         let hosts = client.provider.settings.hosts(for: profile.environment)
         let key = ConnectionPool.Key(
             endpoint: port == .push ? hosts.push : hosts.channels, profile: profile,
-            purpose: port == .push ? .pushes : .channels)
+            purpose: port == .push ? .pushes(.usual) : .channelManagement)
         return try PushTemplate(
             .fixed(path: Array(path.utf8)), method: method,
             headers: headers.map { HeaderField(name: $0.0, value: $0.1) },

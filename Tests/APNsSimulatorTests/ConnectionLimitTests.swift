@@ -11,7 +11,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// The stream allowance of a connection, and its end.
+/// The number of streams that a connection may have open, and its end.
 ///
 /// Answers with errors give points. Enough points halve the streams, and too many close the connection.
 @Suite struct ConnectionLimitTests {

@@ -191,6 +191,7 @@ private func fixtureWithTwoGroups() -> PhonesFixture {
             $0.wakesPerTick = 40
             $0.updateTokenMilliseconds = 1...1
         })
+    // Each of the 100 phones reports its profile and its start token at its first launch.
     #expect(fixture.sink.reports.count == 30)
     for _ in 0..<6 { fixture.tick() }
     #expect(fixture.sink.reports.count == 200)

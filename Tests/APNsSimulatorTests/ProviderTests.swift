@@ -127,6 +127,7 @@ import Testing
                 claims: #"{"iat":1000000,"iss":"TEAM000001","exp":1}"#))
     }
 
+    /// Returns whether a well-signed token with this header and these claims is accepted.
     private func isValid(header: String, claims: String) -> Bool {
         let key = SigningKey()
         let signed = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))

@@ -11,7 +11,7 @@ import Testing
 
 private let name = ProviderKeyName(teamID: "TEAM123456", keyID: "KEY1234567")
 
-/// Returns the instant so many minutes after the start.
+/// Returns the instant this many minutes after the start.
 private func minutes(_ count: Int) -> Instant { Instant(nanoseconds: Int64(count) * 60_000_000_000) }
 
 /// A directory of keys, as an operator lays it out: a folder for each team, with a file for each key.

@@ -85,8 +85,8 @@ final class GroupDriver {
     func take(_ token: ReplyToken) -> GroupResponse? { answers.removeValue(forKey: token) }
 
     /// Lets time pass, with a tick at each deadline of the coordinator.
-    func pass(milliseconds passed: Int64) {
-        let end = nowMilliseconds + passed
+    func pass(milliseconds: Int64) {
+        let end = nowMilliseconds + milliseconds
         while true {
             // The first whole millisecond after the deadline.
             let next = coordinator.nextDeadline.nanoseconds / 1_000_000 + 1

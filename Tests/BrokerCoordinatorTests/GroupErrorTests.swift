@@ -3,7 +3,8 @@ import Testing
 @testable import Broker
 
 /// The errors that a group answers to each request of its members, as Kafka does. The tests build requests with
-/// `Requests`, and give them to the coordinator of a `GroupDriver`.
+/// `Requests`, and give them to the coordinator of a `GroupDriver`. With version 3 of a join, a new client becomes a
+/// member at once.
 struct GroupErrorTests {
     @Test func `a join that breaks a rule or exceeds a limit is refused`() {
         var settings = GroupSettings()
@@ -13,7 +14,8 @@ struct GroupErrorTests {
         let driver = GroupDriver(settings)
         // The group "g" has its one member.
         _ = driver.stableGroup()
-        // Their order matters: "second" takes the last group that `groupsMax` admits.
+        // A session lasts from 6 s to 30 min. The order of the cases matters: "second" takes the last group that
+        // `groupsMax` admits.
         let cases: [(GroupRequest, ErrorCode)] = [
             (Requests.join(""), .invalidGroupID),
             (Requests.join(sessionMilliseconds: 5_999), .invalidSessionTimeout),

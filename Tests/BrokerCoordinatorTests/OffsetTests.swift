@@ -14,7 +14,7 @@ struct OffsetTests {
 
     @Test func `an offset comes back with its metadata, also after a restart`() {
         let driver = GroupDriver()
-        #expect(driver.ask(Requests.fetch())?.fetchedOffset == .init(index: 0))
+        #expect(driver.ask(Requests.fetch())?.fetchedOffset == .init(index: 0), "no offset was committed")
         #expect(driver.ask(Requests.commit(offset: 42, metadata: "receipts@7"))?.error == ErrorCode.none)
         for _ in 0..<2 {
             let fetched = driver.ask(Requests.fetch())?.fetchedOffset

@@ -108,7 +108,7 @@ struct ProducerIDTests {
         #expect(next.epoch == 0)
     }
 
-    @Test func `a batch is admitted only into the open transaction that names its partition`() throws {
+    @Test func `an open transaction admits batches and offsets only for its partitions and groups`() throws {
         let driver = TransactionDriver()
         let producer = try #require(driver.producer())
         let addedPartition = PartitionID(topic: "t", partition: 0)

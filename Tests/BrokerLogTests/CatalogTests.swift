@@ -6,7 +6,7 @@ import Testing
 
 /// The catalog of topics, a file with a second copy. No damage of the two files lets a start remove records. A test
 /// fills a store, closes it, changes its files, and opens it again. `flotilla repair` (`StoreRepair`) mends what a
-/// start refuses.
+/// start refuses. A store or repair in a `do` block gives up the directory at the end of the block.
 struct CatalogTests {
     private let directory = TestDirectory(inMemory: true)
     /// The paths of the two copies.
@@ -219,6 +219,7 @@ struct CatalogTests {
         }
         try Disk().replace(first, with: old)
         unlink(second)
+        // The previous release listed no removed topics, so a log outside its catalog was that of a removed topic.
         let unknownLog = directory.path + "/logs/gone-0.4"
         try Disk().makeDirectory(at: unknownLog)
         try Disk().replace(unknownLog + "/00000000000000000000.log", with: [1])
@@ -234,7 +235,7 @@ struct CatalogTests {
             let store = try TopicStore(path: directory.path, disk: faultyDisk.disk) {}
             faultyDisk.fail(after: step)
             let isCreated = (try? store.create("t", partitions: 3)) != nil
-            // Forgets the failure if the creation had fewer steps.
+            // If the creation had fewer steps, the planned failure is still to come, and is forgotten.
             faultyDisk.revive()
             if isCreated { return }
             #expect(store.logs.isEmpty, "step \(step)")

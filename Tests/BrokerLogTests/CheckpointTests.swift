@@ -7,7 +7,8 @@ import Testing
 
 /// Checkpoints. A checkpoint says how far the newest segment of a log was durable, so that a start need not read all of
 /// it. Compaction may replace that segment, so a start uses a checkpoint only if it fits. The files of a test outlive
-/// its stores: a second store with the same `bootID` follows a kill, one with another `bootID` a power failure.
+/// its first store, which ends with its `do` block: a second store with the same `bootID` follows a kill, one with
+/// another `bootID` a power failure.
 struct CheckpointTests {
     private static let settings = [
         "cleanup.policy": "compact", "segment.bytes": "1000000", "min.cleanable.dirty.ratio": "0.01",
@@ -58,7 +59,8 @@ struct CheckpointTests {
             // The compaction wrote a new checkpoint, which is replaced by the old one.
             try Disk().replace(path, with: stale ?? [])
         }
-        // After a reboot, a start would cut bytes that are not a valid batch.
+        // After a power failure, a start cuts all bytes from the first one on that begins no valid batch. With the
+        // position of the old checkpoint it would cut valid records.
         let store = try TopicStore(path: directory.path, bootID: "two") {}
         let log = try #require(store.topic(named: "t")).partitions[0]
         #expect(log.endOffset == 31)

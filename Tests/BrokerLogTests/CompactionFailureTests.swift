@@ -105,7 +105,7 @@ struct CompactionFailureTests {
         #expect(log.closedReason == nil)
     }
 
-    @Test func `a log whose leftover files cannot be removed stops before its segments change`() throws {
+    @Test func `a log stops if a failed compaction leaves a file that cannot be removed`() throws {
         let (fixture, _) = try filledLog()
         let log = fixture.log
         let plan = try #require(log.compactionPlan(now: secondsAfterNoon(10)))

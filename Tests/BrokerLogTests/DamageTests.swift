@@ -33,7 +33,8 @@ struct DamageTests {
         try log.append(records("last"))
     }
 
-    /// Opens the store, and its topic "t", which the first open creates.
+    /// Opens the store, and its topic "t", which the first open creates. All copies of a store have one boot and one
+    /// directory identity, so a start takes their files for those of a killed process.
     private func open(_ path: String, metrics: Metrics = Metrics()) throws -> OpenLog {
         let store = try TopicStore(path: path, metrics: metrics, bootID: "same", directoryIdentity: "here") {}
         if let topic = store.topic(named: "t") { return (store, topic.partitions[0]) }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Catalog
 
-/// A broker with the two topics, and a writer for them.
+/// A broker with the topics of the catalog and of the audit, and a writer for them.
 private struct Bench {
     let cluster: TestCluster
     let settings: KafkaSettings
@@ -39,6 +39,7 @@ private struct Bench {
     }
 }
 
+/// Tests of `CatalogReader`, which reads the topic of the catalog once to its end, or follows it.
 struct CatalogReaderTests {
     @Test func `reading to the end returns all earlier records`() async throws {
         try await onThread {

@@ -15,7 +15,7 @@ struct CatalogReadinessTests {
     @Test(arguments: [0, 3]) func `the catalog is known as soon as the cluster has answered`(apps: Int)
         async throws
     {
-        let cluster = try TestCluster(delaySeed: nil)
+        let cluster = try TestCluster(weatherSeed: nil)
         let settings = KafkaSettings(brokers: cluster.brokers)
         try await onThread {
             let admin = try AdminClient(settings: settings, log: .silent, metrics: Metrics())

@@ -144,7 +144,7 @@ extension CatalogSnapshot {
     }
 }
 
-@Test func `a webhook endpoint comes, changes and goes, and is deleted with its app`() {
+@Test func `a webhook endpoint comes, changes and goes, and is among the records that go with its app`() {
     var catalog = CatalogSnapshot()
     var endpoint = WebhookEndpoint(
         app: "shop", name: "billing", url: "https://example.com", types: [.tokenDead], secrets: [],

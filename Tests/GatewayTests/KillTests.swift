@@ -78,7 +78,7 @@ struct KillTests {
     // MARK: Sends
 
     /// Posts a send at one running gateway after another until it has this many answers with this status, for two minutes
-    /// at most. Returns the ids in the answers.
+    /// at most. The name is the idempotency key, and another score makes another body. Returns the ids in the answers.
     private static func postSend(
         named name: String, times: Int, score: Int, status: Int, to group: String, key: String,
         at ports: TracedLock<[Int]>

@@ -87,6 +87,7 @@ struct ReportValidatorRandomTests {
             var body = validBody
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 let position = random.number(below: max(1, body.count))
+                // Replaces a byte, flips a bit, inserts bytes, cuts the body, or copies a part of it.
                 switch random.number(below: 5) {
                 case 0 where !body.isEmpty: body[position] = UInt8.random(in: .min ... .max, using: &random)
                 case 1 where !body.isEmpty: body[position] ^= 1 << random.number(below: 8)

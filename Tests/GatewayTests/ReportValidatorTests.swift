@@ -80,10 +80,10 @@ func `each report of a body gets its index, also when one between them is refuse
     let middle = hasInvalidReport ? heartbeat(#","colour":"red""#) : heartbeat()
     let result = try ReportValidator(sealingKeys: nil).validate(
         Array("[\(heartbeat()),\(middle),\(heartbeat())]".utf8), for: shop, role: .report)
-    let places = try (0..<result.acceptedCount).map {
+    let positions = try (0..<result.acceptedCount).map {
         try Report.decode(result.copyRecord(at: $0).value, with: JSONReader()).bodyPosition
     }
-    #expect(places == (hasInvalidReport ? [0, 2] : [0, 1, 2]))
+    #expect(positions == (hasInvalidReport ? [0, 2] : [0, 1, 2]))
 }
 
 @Test(arguments: [40, 100_000])
@@ -99,9 +99,11 @@ func `a body that is nested too deep is refused with its place`(_ depth: Int) {
     #expect(
         verdicts([0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }) == [" not_utf8"])
     #expect(verdicts([0xEF, 0xBB, 0xBF] + Array(text.utf8)) == [" not_utf8"])
-    let overlong = Array(heartbeat(#","userId":"??""#).utf8).split(
+    // An overlong form of the slash takes the place of the two question marks.
+    let overlongSlash: [UInt8] = [0xC0, 0xAF]
+    let parts = Array(heartbeat(#","userId":"??""#).utf8).split(
         separator: UInt8(ascii: "?"), omittingEmptySubsequences: false)
-    #expect(verdicts(Array(overlong[0]) + [0xC0, 0xAF] + Array(overlong[2])) == ["userId not_utf8"])
+    #expect(verdicts(Array(parts[0]) + overlongSlash + Array(parts[2])) == ["userId not_utf8"])
 }
 
 @Test func `the valid reports of a body are accepted, and the others are listed by their index`() throws {

@@ -100,7 +100,7 @@ struct UserProofTests {
         let now = WallTime(milliseconds: 1_800_000_000_999)
         let validator = ReportValidator(sealingKeys: keys, now: { now })
         let app = makeApp(secrets: ["s1"], sealedWith: keys, requirement: .expiring)
-        /// Returns the problems of a report of the installation `i`.
+        /// Returns the problems of a report of the installation `i1`.
         func problems(with proof: String?, as role: APIKey.Role = .report) throws -> [String] {
             let proofField = proof.map { #","userProof":"\#($0)""# } ?? ""
             let body = heartbeat(#","userId":"ann""# + proofField)

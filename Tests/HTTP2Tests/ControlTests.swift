@@ -165,9 +165,8 @@ import Testing
         wire.settle()
         let outcome = try #require(wire.client.takeOutcomes().first)
         #expect(outcome.endReason == .answered && outcome.status == 413)
-        #expect(
-            wire.client.openRequestCount == 0 && wire.server.openStreamCount == 0 && wire.bytesMoved < 150_000
-        )
+        #expect(wire.client.openRequestCount == 0 && wire.server.openStreamCount == 0)
+        #expect(wire.bytesMoved < 150_000, "less than the whole body")
     }
 
     @Test func `a header list above the limit is truncated and marked`() throws {

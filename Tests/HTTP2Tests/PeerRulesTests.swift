@@ -253,6 +253,7 @@ struct Frame: Equatable {
         Frame(.headers, block, flags: flags, stream: stream)
     }
 
+    /// Returns DATA with END_STREAM (1).
     static func data(_ body: [UInt8], stream: Int32 = 1) -> Frame {
         Frame(.data, body, flags: 1, stream: stream)
     }

@@ -19,13 +19,11 @@ import Testing
                     table.insert(nextStream, slot: slot)
                     model[nextStream] = slot
                     nextStream += 2 * Int32(1 + random.number(below: 3))
-                } else if let stream = model.keys.sorted().dropFirst(
-                    random.number(below: max(1, model.count))
-                ).first {
+                } else if let stream = model.keys.sorted().randomElement(using: &random) {
                     table.remove(stream)
                     model[stream] = nil
                 }
-                // A stream that is not in the table can be removed without an effect.
+                // This stream is not in the table, so its removal changes nothing.
                 table.remove(nextStream)
                 let presentStreams = stride(from: 1, to: nextStream + 4, by: 2).filter {
                     table.slot(of: $0) != nil

@@ -25,6 +25,7 @@ struct CurlTests {
         let head = try await curl("-I", "\(base)/hello")
         #expect(
             head.hasPrefix("HTTP/1.1 200") && head.contains("Content-Length: 5") && !head.hasSuffix("hello"))
+        // Behind each answer, curl writes the number of connections that it opened for it.
         #expect(try await curl("-w", "%{num_connects}", "\(base)/hello", "\(base)/hello") == "hello1hello0")
     }
 

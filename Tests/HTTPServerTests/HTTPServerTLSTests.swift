@@ -61,6 +61,7 @@ struct HTTPServerTLSTests {
         let base = "https://localhost:\(server.port)"
         #expect(try await curl("-w", " %{http_version}", "\(base)/hello") == "hello 1.1")
         #expect(try await curl("\(base)/peer") == "127.0.0.1")
+        // Behind each answer, curl writes the number of connections that it opened for it.
         #expect(try await curl("-w", "%{num_connects}", "\(base)/hello", "\(base)/hello") == "hello1hello0")
         let body = Data(repeating: UInt8(ascii: "x"), count: 900_000)
         let echoed = try await curl(

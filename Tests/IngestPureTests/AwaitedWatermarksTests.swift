@@ -47,6 +47,7 @@ import Testing
         var awaited = AwaitedWatermarks()
         awaited.add([one], at: instant(0))
         #expect(ask(&awaited, as: 1, at: 0) == [one])
+        // The loop asks anew, so the watermarks of the first query are too old for it.
         awaited.add([one], at: instant(5))
         #expect(
             awaited.handle(.watermarks([one: watermarks]), to: OffsetQueryID(number: 1), at: instant(6)) == []

@@ -114,7 +114,7 @@ import TokenSealing
             phone.run.installation.flatMap { phone.run.merger.sweep($0, now: Phone.at(24 * 60) - 1) } == nil)
     }
 
-    @Test func `past the limit of start tokens the one with the oldest report is forgotten`() {
+    @Test func `past the limit of start tokens, the token with the oldest report is forgotten`() {
         var app = History.app
         app.activityTypes = (0...Installation.startTokensMax).map { ActivityType(name: "T\($0)") }
         let phone = Phone(app: app)
@@ -123,23 +123,39 @@ import TokenSealing
         #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
-    @Test func `past a limit the entry with the oldest report is forgotten`() {
+    @Test func `past the limit of activities, the activity with the oldest report is forgotten`() {
         for index in 0...Installation.activitiesMax {
             phone.updateToken("aa", of: "A\(index)", at: index)
         }
         #expect(phone.rows.count == Installation.activitiesMax && phone.row("update:A0") == nil)
+        #expect(phone.run.keysThatDiffer.isEmpty)
+    }
+
+    @Test
+    func `the limit of types that the app has not declared forgets no declared one, even if it is older`() {
         phone.startToken("aa", type: "Order", at: 90)
         phone.startToken("aa", type: nil, at: 91)
         for index in 0...Installation.undeclaredTypesMax {
             phone.startToken("aa", type: "T\(index)", at: 100 + index)
         }
         #expect(phone.row("start:T0") == nil && phone.row("start:T1") != nil)
-        #expect(phone.row("start:Order") != nil && phone.row("start:") != nil, "the declared one is older")
+        #expect(phone.row("start:Order") != nil && phone.row("start:") != nil)
+        #expect(phone.run.keysThatDiffer.isEmpty)
+    }
+
+    @Test func `past the limit of former recipients, the rows of the oldest one are deleted`() {
+        phone.startToken("aa", at: 100)
         for index in 0...Installation.formerRecipientsMax {
             phone.send(.profile, at: 200 + index) { $0.user = "u\(index)" }
         }
         #expect(phone.run.installation?.formerRecipients.count == Installation.formerRecipientsMax)
+        // The first recipient was the installation itself.
         #expect(!phone.rows.contains { $0.hasPrefix("i:i ") })
+        #expect(phone.run.keysThatDiffer.isEmpty)
+    }
+
+    @Test func `the number of refused tokens is limited`() {
+        phone.startToken("aa", at: 100)
         for index in 0...Installation.refusedTokensMax {
             phone.refusal(of: "\(1000 + index)", since: 300 + index, dispatched: 400, at: 400)
         }

@@ -82,7 +82,7 @@ final class IngestRun {
         events += merged.events
     }
 
-    /// Stores the installation after a way through its record, which must not change it.
+    /// Encodes and decodes the installation, which must not change it, and stores it.
     private func store(_ installation: Installation) {
         guard let decoded = try? Installation.decode(installation.encoded(), with: reader),
             decoded == installation

@@ -12,6 +12,7 @@ import Testing
         for seed in firstSeed..<firstSeed + UInt64(trialCount(base: 200)) {
             var random = SeededGenerator(seed: seed)
             let hashCount = 1 + random.number(below: 60)
+            // The hashes are adjacent, or far apart.
             let hashFactor = random.number(below: 2) == 0 ? 1 : 0x0123_4567_89AB
             func hash(_ key: Int) -> Int { key % hashCount * hashFactor }
             let keyCount = 80

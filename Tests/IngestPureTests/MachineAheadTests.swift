@@ -4,7 +4,8 @@ import Testing
 
 /// Tests of `ClusterClock`, which notices by the timestamps of records (stamps) that the machine's clock differs from
 /// the cluster's. The tests give it times by hand: `wall` is a time of day, and `steady` is the same moment on the
-/// steady clock. Times are minutes after noon of the cluster.
+/// steady clock. Times are minutes after noon of the cluster. A young stamp is the stamp of a record whose age is
+/// bounded (`writtenWithin`).
 @Suite struct MachineAheadTests {
     private static let minute: Int64 = 60_000
     private static let day = 24 * 60
@@ -98,10 +99,11 @@ import Testing
         #expect(clock.decisionTime(at: steady(5)) == wall(5))
     }
 
-    @Test func `a young report corrects a stamp that only seemed young`() {
+    @Test func `a newer stamp corrects a stamp that only seemed young`() {
         var clock = clock(machineAhead: 0)
         // For ten minutes nothing was fetched, and no check noticed it.
         clock.observe(stamp: wall(0), writtenWithin: 50, at: steady(10))
+        // The lead is ten minutes less 50 ms.
         #expect(lead(&clock, at: 10, machineAhead: 0) == 9)
         clock.observe(stamp: wall(9), at: steady(10))
         #expect(lead(&clock, at: 10, machineAhead: 0) == 0)

@@ -395,7 +395,9 @@ import Testing
         #expect(phone.run.keysThatDiffer.isEmpty)
     }
 
-    @Test func `tokens are sealed for their row, and a repetition is not sealed again`() throws {
+    @Test func `a token is sealed for its row, so it has one hash but another sealed text in each row`()
+        throws
+    {
         let key = String(repeating: "0", count: 64)
         let keys = try SealingKeys(lines: Array("hash \(key)\nkey 1 \(key)\n".utf8)[...])
         let seal = TokenSeal(keys: keys)

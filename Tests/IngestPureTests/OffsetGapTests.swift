@@ -24,6 +24,7 @@ import Topics
         // No writer of these topics uses transactions, so a record had the offset.
         Case(topic: .sends, committed: 5, low: 6, high: 6, verdict: .recordsLost),
         Case(topic: .reports, committed: 5, low: 60, high: 80, verdict: .recordsLost),
+        // The writers of these topics use transactions, so a marker can have had the offset. Two offsets are too many.
         Case(topic: .schedulesAuto, committed: 5, low: 6, high: 6, verdict: .transactionMarker),
         Case(topic: .schedulesAuto, committed: 5, low: 7, high: 7, verdict: .recordsLost),
         Case(topic: .expansions, committed: 5, low: 6, high: 6, verdict: .transactionMarker),

@@ -120,7 +120,11 @@ struct Phone {
         }.sorted()
     }
 
-    /// - Parameter recipient: The recipient that owns the row. Nil means the present one.
+    /// Returns the row of a token or of a dismissed activity.
+    ///
+    /// - Parameters:
+    ///   - entry: The token's name in keys, for example `start:Match`.
+    ///   - recipient: The recipient that owns the row. Nil means the present one.
     func row(_ entry: String, of recipient: Recipient? = nil) -> TokenRow? {
         let match = run.registry.first {
             $0.key.entry.text == entry && $0.key.recipient == recipient ?? run.installation?.recipient

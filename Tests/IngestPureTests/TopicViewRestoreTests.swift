@@ -13,6 +13,8 @@ struct TopicViewRestoreTests {
         var value: [UInt8]?
     }
 
+    /// - Parameter sortsInMemory: Whether all rows are sorted in memory. Otherwise memory has room for a few rows, and
+    ///   the view merges sorted runs.
     private func openView(_ directory: String, sortsInMemory: Bool = true) throws -> TopicView {
         var definition = TopicViewDefinition(topic: "rows", table: "rows", schema: 1)
         definition.derive = Self.derive
@@ -85,14 +87,14 @@ struct TopicViewRestoreTests {
             #expect(!view.isRestoring && view.appliedOffset == Int64(records.count))
             #expect(try rows(of: view) == model(of: records), "seed \(seed)")
             // The view then works like any other.
-            let more = records + self.records(50, using: &random)
-            try give(more[records.count...], to: view)
+            let allRecords = records + self.records(50, using: &random)
+            try give(allRecords[records.count...], to: view)
             try view.writePendingRows { _ in }
-            #expect(try rows(of: view) == model(of: more), "seed \(seed)")
+            #expect(try rows(of: view) == model(of: allRecords), "seed \(seed)")
             try view.close()
             let reopened = try openView(directory.path)
-            #expect(!reopened.isRestoring && reopened.appliedOffset == Int64(more.count))
-            #expect(try rows(of: reopened) == model(of: more), "seed \(seed)")
+            #expect(!reopened.isRestoring && reopened.appliedOffset == Int64(allRecords.count))
+            #expect(try rows(of: reopened) == model(of: allRecords), "seed \(seed)")
             try reopened.close()
         }
     }

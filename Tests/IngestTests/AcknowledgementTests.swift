@@ -23,19 +23,19 @@ import Topics
 
     /// Writes a report that causes a record outside the transaction.
     private func sendReport(causing kind: OutsideRecord, to bed: TestBed) throws {
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.token = String(repeating: "ab", count: 32)
         switch kind {
-        case .deadLetter: sender.write(key: report.key, value: Array("not JSON".utf8))
+        case .deadLetter: writer.write(key: report.key, value: Array("not JSON".utf8))
         case .forwarded:
             let rightPartition = Int32(
                 Murmur2.partition(forKey: report.key.span, partitionCount: bed.layout.lanes))
             let wrongPartition = (rightPartition + 1) % Int32(bed.layout.lanes)
-            sender.write(key: report.key, value: report.encoded(), partition: wrongPartition)
+            writer.write(key: report.key, value: report.encoded(), partition: wrongPartition)
         }
-        #expect(sender.finish())
+        #expect(writer.finish())
     }
 
     /// Returns the sum of the group's committed offsets over all partitions, which is the number of committed reports:
@@ -87,12 +87,12 @@ import Topics
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
         let process = try startProcess(on: bed, in: directory)
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: "p", kind: .heartbeat)
         report.os = "18.2"
-        sender.write(report)
-        #expect(sender.finish())
+        writer.write(report)
+        #expect(writer.finish())
         try await eventually("the stage serves") { try committedCount(in: bed) == 1 }
         _ = try bed.admin.deleteTopics([bed.layout.name(of: .deadLetters)])
         try sendReport(causing: .deadLetter, to: bed)

@@ -26,16 +26,16 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         let (phonesOfAnna, phones) = (20, 30)
         for number in 0..<phones {
             let user = number < phonesOfAnna ? "anna" : "ben"
-            sender.write(startTokenReport(ofPhone: number, user: user))
+            writer.write(startTokenReport(ofPhone: number, user: user))
         }
         var profile = Report(app: TestBed.app.id, profileOf: "anna")
         profile.tags = ["vip"]
-        sender.write(profile)
-        #expect(sender.finish())
+        writer.write(profile)
+        #expect(writer.finish())
         let stage = try await Stage(bed, directory: directory.path)
         /// Returns the key and the value of each row.
         func rows(of topic: TopicName) throws -> [String] {
@@ -48,8 +48,8 @@ import Topics
         try await eventually("all rows exist") {
             try rows(of: .registry).count { $0.contains("u:anna") } == rowsOfAnna
         }
-        sender.write(Report(app: TestBed.app.id, erasing: "anna"))
-        #expect(sender.finish())
+        writer.write(Report(app: TestBed.app.id, erasing: "anna"))
+        #expect(writer.finish())
         try await eventually("all rows of anna are deleted") {
             try rows(of: .registry).allSatisfy { !$0.contains("anna") }
                 && rows(of: .installations).allSatisfy { !$0.contains("anna") || $0.contains("\"erasedAt\"") }
@@ -58,8 +58,8 @@ import Topics
         #expect(Int(erasedInstallations) == phonesOfAnna, "no installation waits for the sweep")
         #expect(try rows(of: .registry).count { $0.contains("u:ben") } == 2 * (phones - phonesOfAnna))
         // A phone that logs in again is known again.
-        sender.write(startTokenReport(ofPhone: 0, user: "anna"))
-        #expect(sender.finish())
+        writer.write(startTokenReport(ofPhone: 0, user: "anna"))
+        #expect(writer.finish())
         try await eventually("the new login has rows") {
             try rows(of: .registry).count { $0.contains("u:anna") } == 2
         }

@@ -14,9 +14,9 @@ import Topics
         let directory = try TemporaryDirectory()
         let stage = try await Stage(bed, directory: directory.path)
         var generator = ReportGenerator(installations: 300, seed: 7)
-        let sender = try RecordWriter(on: bed)
-        for _ in 0..<5000 { sender.write(generator.next()) }
-        #expect(sender.finish())
+        let writer = try RecordWriter(on: bed)
+        for _ in 0..<5000 { writer.write(generator.next()) }
+        #expect(writer.finish())
         try await eventually("all reports are handled") { stage.handledCount == 5000 || stage.failure != nil }
         #expect(stage.failure == nil)
         await stage.stop()

@@ -26,19 +26,19 @@ import Topics
         let seed = UInt64.random(in: 0...999_999)
         var generator = ReportGenerator(installations: 100, seed: seed)
         var random = SeededGenerator(seed: seed)
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         let count = trialCount(base: 2000)
         for number in 0..<count {
             let report = generator.next()
             if number < InvalidRecord.examples.count {
-                sender.write(key: report.key, value: InvalidRecord.examples[number])
+                writer.write(key: report.key, value: InvalidRecord.examples[number])
             } else if random.number(below: 10) == 0 {
-                sender.write(key: report.key, value: InvalidRecord.random(using: &random))
+                writer.write(key: report.key, value: InvalidRecord.random(using: &random))
             } else {
-                sender.write(report)
+                writer.write(report)
             }
         }
-        #expect(sender.finish())
+        #expect(writer.finish())
         let partitions = (0..<2).map { TopicPartition(bed.layout.name(of: .reports), Int32($0)) }
         try await eventually("all reports are handled", seconds: 60 + Double(count) / 500) {
             let lags = try? bed.admin.lag(of: bed.layout.prefix + "ingest", in: partitions)
@@ -74,13 +74,13 @@ import Topics
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
         let stage = try await Stage(bed, directory: directory.path)
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         var report = Report(
             app: TestBed.app.id, environment: .production, installation: "p", kind: .startToken)
         report.token = String(repeating: "ab", count: 32)
         let rightPartition = Int32(Murmur2.partition(forKey: report.key.span, partitionCount: 3))
-        sender.write(key: report.key, value: report.encoded(), partition: (rightPartition + 1) % 3)
-        #expect(sender.finish())
+        writer.write(key: report.key, value: report.encoded(), partition: (rightPartition + 1) % 3)
+        #expect(writer.finish())
         // It is handled in the wrong partition, and again in the right one.
         try await eventually("the report is in its partition") {
             stage.handledCount == 2 || stage.failure != nil

@@ -14,10 +14,10 @@ import Topics
 
 /// The memory of a process does not grow with the installations that a report key can create.
 @Suite struct MemoryTests {
-    private static let phones = 500
-    private static let lanes = TopicLayout.lanesDefault
+    private static let phoneCount = 500
+    private static let laneCount = TopicLayout.lanesDefault
     private static let batchRecordsMax = IngestSettings().batchRecordsMax
-    private static let memoryBytesMax = IngestSettings().anonymousBytesMax(partitions: lanes)
+    private static let memoryBytesMax = IngestSettings().anonymousBytesMax(partitions: laneCount)
 
     /// Returns an installation at all limits, with some 140 KiB.
     private func largestInstallation(number: Int) -> Installation {
@@ -57,11 +57,11 @@ import Topics
         async throws
     {
         let fixture = try Fixture()
-        try WrittenInstallations.write((0..<Self.phones).lazy.map(largestInstallation), to: fixture.bed)
-        // The first heartbeat is written, the others are only kept in memory. After the log-in all rows of the
-        // phone move to the user's lane.
-        let heartbeats = (0..<10 * Self.phones).lazy.map { heartbeat(ofPhone: $0 / 10) }
-        let logins = (0..<Self.phones).lazy.map { number in
+        try WrittenInstallations.write((0..<Self.phoneCount).lazy.map(largestInstallation), to: fixture.bed)
+        // Each phone has ten heartbeats. The first one is written, the others are only kept in memory. After the log-in
+        // all rows of the phone move to the user's lane.
+        let heartbeats = (0..<10 * Self.phoneCount).lazy.map { heartbeat(ofPhone: $0 / 10) }
+        let logins = (0..<Self.phoneCount).lazy.map { number in
             var report = heartbeat(ofPhone: number)
             report.user = "user-\(number)"
             return report
@@ -104,15 +104,15 @@ import Topics
 
         init() throws {
             cluster = try TestCluster()
-            bed = try TestBed(brokers: cluster.brokers, lanes: MemoryTests.lanes)
+            bed = try TestBed(brokers: cluster.brokers, lanes: MemoryTests.laneCount)
             directory = try TemporaryDirectory()
         }
 
         /// Lets a process merge a backlog of reports, and returns the peak of its private memory in MiB.
         func peakOfMerging(_ reports: some Sequence<Report>) async throws -> Int {
-            let sender = try RecordWriter(on: bed)
-            for report in reports { sender.write(report) }
-            #expect(sender.finish())
+            let writer = try RecordWriter(on: bed)
+            for report in reports { writer.write(report) }
+            #expect(writer.finish())
             let process = try StageProcess(
                 .ingest, of: builtProductPath(named: "flotilla-bench"), on: bed, data: directory.path,
                 extraArguments: [
@@ -121,7 +121,7 @@ import Topics
                     "--session-milliseconds", "45000",
                 ])
             let memory = PrivateMemorySampler(of: process.process.processID)
-            let partitions = (0..<MemoryTests.lanes).map {
+            let partitions = (0..<MemoryTests.laneCount).map {
                 TopicPartition(bed.layout.name(of: .reports), Int32($0))
             }
             try await eventually("all reports are merged", seconds: 240) {

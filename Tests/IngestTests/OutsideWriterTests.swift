@@ -42,6 +42,7 @@ import Topics
         secondWriter.write(newReport)
         #expect(secondWriter.finish())
         let stage = try await Stage(bed, directory: directory.path)
+        // Two reports, of which the old one is handled in two partitions.
         try await eventually("all reports are handled") { stage.handledCount == 3 || stage.failure != nil }
         await stage.stop()
         #expect(stage.failure == nil)
@@ -59,7 +60,7 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        // It is small when compressed, so the broker accepted it.
+        // The record is small when compressed, so the broker accepts it.
         var options = ProducerOptions()
         options.recordBytesMax = 16 << 20
         let producer = try Producer(
@@ -69,9 +70,9 @@ import Topics
         _ = try producer.storeRecord(action: "write a report", in: topic, key: report.key, value: hugeValue)
         var validReport = report
         validReport.token = String(repeating: "aa", count: 32)
-        let sender = try RecordWriter(on: bed)
-        sender.write(validReport)
-        #expect(sender.finish())
+        let writer = try RecordWriter(on: bed)
+        writer.write(validReport)
+        #expect(writer.finish())
         let stage = try await Stage(bed, directory: directory.path)
         try await eventually("all reports are handled") { stage.handledCount == 2 || stage.failure != nil }
         await stage.stop()

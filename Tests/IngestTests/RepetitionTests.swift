@@ -18,7 +18,7 @@ import Topics
     private final class Fixture {
         let bed: TestBed
         let directory: TemporaryDirectory
-        let sender: RecordWriter
+        let writer: RecordWriter
         var stage: Stage
         /// The number of reports since the last start.
         private var sentCount = 0
@@ -28,14 +28,14 @@ import Topics
             cluster = try TestCluster()
             bed = try TestBed(brokers: cluster.brokers, lanes: 1)
             directory = try TemporaryDirectory()
-            sender = try RecordWriter(on: bed)
+            writer = try RecordWriter(on: bed)
             stage = try await Stage(bed, directory: directory.path)
         }
 
         func send(_ report: Report) async throws {
-            sender.write(report)
+            writer.write(report)
             sentCount += 1
-            #expect(sender.finish())
+            #expect(writer.finish())
             try await eventually("report \(sentCount) is handled") {
                 self.stage.handledCount == self.sentCount
             }

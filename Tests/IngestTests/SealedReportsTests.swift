@@ -41,19 +41,19 @@ import Topics
         let bed = try TestBed(brokers: cluster.brokers, lanes: 3)
         let directory = try TemporaryDirectory()
         let keys = try makeKeys(in: directory)
-        let sender = try RecordWriter(on: bed)
-        sender.write(report(0))
+        let writer = try RecordWriter(on: bed)
+        writer.write(report(0))
         var sealedReport = report(1)
         TokenSeal(keys: keys).seal(tokenOf: &sealedReport)
-        sender.write(sealedReport)
+        writer.write(sealedReport)
         let misplacedReport = report(2)
         let rightPartition = Int32(
             Murmur2.partition(forKey: misplacedReport.key.span, partitionCount: 3))
-        sender.write(
+        writer.write(
             key: misplacedReport.key, value: misplacedReport.encoded(), partition: (rightPartition + 1) % 3)
         let incompleteReport = report(3)
-        sender.write(key: incompleteReport.key, value: incompleteReport.encoded().dropLast())
-        #expect(sender.finish())
+        writer.write(key: incompleteReport.key, value: incompleteReport.encoded().dropLast())
+        #expect(writer.finish())
         // Four reports, of which one is handled in two partitions.
         let stage = try await Stage(bed, directory: directory.path, sealingKeys: keys)
         try await eventually("all reports are handled") { stage.handledCount == 5 || stage.failure != nil }
@@ -83,7 +83,8 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        // Each run of digits can be a token. A sealed token is several times as long.
+        // Each run of digits can be a token, and a sealed token is several times as long. So a record of 3.75 MiB is
+        // too large when all its runs are sealed.
         let digits = Array(String(repeating: "ab", count: 32).utf8) + [UInt8(ascii: " ")]
         let value = Array(repeatElement(digits, count: (15 << 18) / digits.count).joined())
         var options = ProducerOptions()
@@ -92,9 +93,9 @@ import Topics
             settings: bed.settings, options: options, name: "large", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: bed.layout.name(of: .reports))
         _ = try producer.storeRecord(action: "write a report", in: topic, key: report(0).key, value: value)
-        let sender = try RecordWriter(on: bed)
-        sender.write(report(1))
-        #expect(sender.finish())
+        let writer = try RecordWriter(on: bed)
+        writer.write(report(1))
+        #expect(writer.finish())
         let stage = try await Stage(bed, directory: directory.path, sealingKeys: makeKeys(in: directory))
         try await eventually("all reports are handled") { stage.handledCount == 2 || stage.failure != nil }
         await stage.stop()

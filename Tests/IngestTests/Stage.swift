@@ -21,7 +21,7 @@ final class Stage: Sendable {
     ///
     /// - Parameters:
     ///   - directory: The directory for its state.
-    ///   - stoppedStage: A stage whose slot and state the new one takes over.
+    ///   - stoppedStage: A stopped stage, whose slot the new one takes over: its data directory and its identity.
     ///   - change: Changes the settings.
     ///   - onStep: Called after each step of the stage, in its thread.
     init(

@@ -72,10 +72,10 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         var generator = ReportGenerator(installations: 30, seed: 5)
-        for _ in 0..<300 { sender.write(generator.next()) }
-        #expect(sender.finish())
+        for _ in 0..<300 { writer.write(generator.next()) }
+        #expect(writer.finish())
         let occurrences = TracedLock(0)
         let settings = bed.settings
         let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
@@ -156,13 +156,13 @@ import Topics
         let broker = try FaultyBroker()
         let bed = try TestBed(brokers: broker.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         let stage = try await Stage(
             bed, directory: directory.path,
             { $0.sessionMilliseconds = Self.sessionMilliseconds })
         func send(_ reports: Report..., handled count: Int) async throws {
-            for report in reports { sender.write(report) }
-            #expect(sender.finish())
+            for report in reports { writer.write(report) }
+            #expect(writer.finish())
             try await eventually("\(count) reports handled") {
                 stage.handledCount == count || stage.failure != nil
             }
@@ -173,8 +173,8 @@ import Topics
         try await send(report(.startToken, type: "A"), handled: 2)
         try await send(report(.startToken, type: "A"), handled: 3)
         broker.answer(.endTransaction, with: .closeConnection)
-        sender.write(report(.startToken, type: "B"))
-        #expect(sender.finish())
+        writer.write(report(.startToken, type: "B"))
+        #expect(writer.finish())
         try await eventually("the answer to the commit is lost") {
             broker.faultCount(of: .endTransaction) > 0
         }
@@ -200,19 +200,19 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         let stage = try await Stage(
             bed, directory: directory.path,
             {
                 $0.sessionMilliseconds = Self.sessionMilliseconds
                 $0.overlayBytesMax = 1000
             })
-        sender.write(report(.heartbeat, of: "another"))
-        #expect(sender.finish())
+        writer.write(report(.heartbeat, of: "another"))
+        #expect(writer.finish())
         try await eventually("the stage serves") { stage.handledCount == 1 || stage.failure != nil }
         let openTransaction = try OpenTransaction(on: bed, topic: .installations)
-        for number in 0..<100 { sender.write(report(.startToken, of: "phone-\(number)", type: "A")) }
-        #expect(sender.finish())
+        for number in 0..<100 { writer.write(report(.startToken, of: "phone-\(number)", type: "A")) }
+        #expect(writer.finish())
         try await eventually("the stage stops waiting and starts over") {
             stage.metric(Self.startOversMetric) > 0
         }
@@ -228,10 +228,10 @@ import Topics
     {
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         func send(_ report: Report, to stage: Stage, handled count: Int) async throws {
-            sender.write(report)
-            #expect(sender.finish())
+            writer.write(report)
+            #expect(writer.finish())
             try await eventually("\(count) reports handled") {
                 stage.handledCount == count || stage.failure != nil
             }
@@ -261,10 +261,10 @@ import Topics
         let directory = try TemporaryDirectory()
         let count = 25_000
         try WrittenInstallations.write((0..<count).lazy.map(writtenInstallation), to: bed)
-        let sender = try RecordWriter(on: bed)
+        let writer = try RecordWriter(on: bed)
         let lastPhones = (count - 10)..<count
-        for number in lastPhones { sender.write(report(.profile, of: "phone-\(number)")) }
-        #expect(sender.finish())
+        for number in lastPhones { writer.write(report(.profile, of: "phone-\(number)")) }
+        #expect(writer.finish())
         let stage = try await Stage(bed, directory: directory.path)
         try await eventually("all reports are handled") { stage.handledCount == 10 || stage.failure != nil }
         #expect(stage.failure == nil)

@@ -25,7 +25,7 @@ import Topics
     private final class Fixture {
         let bed: TestBed
         let directory: TemporaryDirectory
-        let sender: RecordWriter
+        let writer: RecordWriter
         var generator = ReportGenerator(installations: 200, seed: 11)
         private let cluster: TestCluster
 
@@ -33,7 +33,7 @@ import Topics
             cluster = try TestCluster()
             bed = try TestBed(brokers: cluster.brokers, lanes: 2)
             directory = try TemporaryDirectory()
-            sender = try RecordWriter(on: bed)
+            writer = try RecordWriter(on: bed)
         }
 
         func start() throws -> StageProcess {
@@ -42,8 +42,8 @@ import Topics
         }
 
         func sendReports(count: Int) {
-            for _ in 0..<count { sender.write(generator.next()) }
-            #expect(sender.finish())
+            for _ in 0..<count { writer.write(generator.next()) }
+            #expect(writer.finish())
         }
 
         /// Waits until all reports are merged.
@@ -134,6 +134,7 @@ import Topics
         let producer = try Producer(
             settings: fixture.bed.settings, name: "others", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: name)
+        // More records than the 300 reports made, so the offsets in the files exist in the new topic too.
         for number in 0..<2000 {
             let key = Array("shop/i:other-\(number)".utf8)
             let result = producer.send(

@@ -13,6 +13,9 @@ import Topics
 /// The sweep, which deletes expired tokens, uses a transaction like any other change. A kill at any of its steps loses
 /// and repeats nothing.
 @Suite struct SweepKillTests {
+    /// Half of the reports have start tokens.
+    private static let reportCount = 200
+
     @Test(arguments: [
         IngestStep.sweepStarted, .transactionBegun, .registrySent, .offsetsSent, .committed, .sweepCommitted,
     ])
@@ -28,24 +31,27 @@ import Topics
         let killed = try start(
             StageProcess.PlannedHalt(
                 .death, atStep: step.rawValue, occurrence: 1, after: IngestStep.sweepStarted.rawValue))
-        let sender = try RecordWriter(on: bed)
-        // A token that expires before it is merged never gets a row.
-        sender.write(report(0))
-        #expect(sender.finish())
+        let writer = try RecordWriter(on: bed)
+        // The update tokens live for three seconds, and a token that expires before it is merged gets no row. So the
+        // stage must serve before they are reported. The first report has a start token, whose row shows that it serves.
+        writer.write(report(0))
+        #expect(writer.finish())
         try await eventually("the stage serves") {
             try !TopicContent(of: .registry, in: bed).newestValues.isEmpty
         }
-        for number in 1..<200 { sender.write(report(number)) }
-        #expect(sender.finish())
+        for number in 1..<Self.reportCount { writer.write(report(number)) }
+        #expect(writer.finish())
         try await eventually("the process died at its step") { !killed.isRunning }
         let successor = try start()
         try await eventually("only the start tokens are left") {
             // The stage sweeps only after a young report has confirmed its clock.
-            sender.write(
+            writer.write(
                 Report(
                     app: TestBed.shortTokenApp.id, environment: .production, installation: "another",
                     kind: .heartbeat))
-            return try sender.finish() && TopicContent(of: .registry, in: bed).newestValues.count == 100
+            let isStored = writer.finish()
+            let rowCount = try TopicContent(of: .registry, in: bed).newestValues.count
+            return isStored && rowCount == Self.reportCount / 2
         }
         successor.stop()
         #expect(try await successor.process.exitStatus() == 0)
@@ -56,7 +62,8 @@ import Topics
         #expect(difference == nil, "\(difference ?? "")")
     }
 
-    /// Returns a report. Every other one has a start token, which does not expire.
+    /// Returns a report. Reports with an even number have a start token, which does not expire. The others have an update
+    /// token.
     private func report(_ number: Int) -> Report {
         var report = Report(
             app: TestBed.shortTokenApp.id, environment: .production, installation: "phone-\(number / 2)",

@@ -23,13 +23,13 @@ import Topics
     }
 
     /// Sends the reports of phones with a start token for each of many types.
-    private func sendTokens(_ sender: RecordWriter) {
+    private func sendTokens(to writer: RecordWriter) {
         for phone in 0..<Self.phoneCount {
             for type in 0..<Self.typesPerPhone {
                 var report = report(phone, .startToken)
                 report.attributesType = "Type\(type)"
                 report.token = String(repeating: eightDigits(of: phone * 100 + type), count: 8)
-                sender.write(report)
+                writer.write(report)
             }
         }
     }
@@ -45,17 +45,17 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 2)
         let directory = try TemporaryDirectory()
-        let sender = try RecordWriter(on: bed)
-        sendTokens(sender)
+        let writer = try RecordWriter(on: bed)
+        sendTokens(to: writer)
         for phone in 0..<Self.phoneCount {
             var report = report(phone, .profile)
             report.user = "user-\(phone)"
-            sender.write(report)
+            writer.write(report)
         }
-        #expect(sender.finish())
+        #expect(writer.finish())
         let recordsMax = 50
         let stage = try await Stage(bed, directory: directory.path, { $0.outputRecordsMax = recordsMax })
-        let sentCount = sender.sentCount
+        let sentCount = writer.sentCount
         try await eventually("all reports are handled") {
             stage.handledCount == sentCount || stage.failure != nil
         }
@@ -78,9 +78,9 @@ import Topics
         let cluster = try TestCluster()
         let bed = try TestBed(brokers: cluster.brokers, lanes: 1)
         let directory = try TemporaryDirectory()
-        let sender = try RecordWriter(on: bed)
-        sendTokens(sender)
-        #expect(sender.finish())
+        let writer = try RecordWriter(on: bed)
+        sendTokens(to: writer)
+        #expect(writer.finish())
         let identity = try bed.environment(under: directory.path).identity(of: IngestService.name)
         // The number of reports in the failed transaction, and the number of handled reports before each transaction.
         let observed = TracedLock<(failedReports: Int, handledBefore: [Int])>((0, []))
@@ -104,7 +104,7 @@ import Topics
                 default: break
                 }
             })
-        let sentCount = sender.sentCount
+        let sentCount = writer.sentCount
         try await eventually("all reports are handled") {
             stage.handledCount == sentCount || stage.failure != nil
         }

@@ -39,33 +39,33 @@ import Topics
         let stage = try await Stage(bed, directory: directory.path)
         try await eventually("the stage is ready") { stage.readinessProblems.isEmpty }
         unavailable.refuse(bed.layout.name(of: .registry), partition: 2)
-        let sender = try RecordWriter(on: bed)
-        let reportsOfPartition = 10
-        var number = 0
+        let writer = try RecordWriter(on: bed)
+        let reportsPerPartition = 10
+        var reportCount = 0
         for partition in 0..<Self.lanes {
-            let phones = installations(inPartition: partition, count: reportsOfPartition)
+            let phones = installations(inPartition: partition, count: reportsPerPartition)
             for phone in phones {
-                number += 1
-                sender.write(report(number, of: phone))
+                reportCount += 1
+                writer.write(report(reportCount, of: phone))
             }
         }
-        #expect(sender.finish())
-        #expect(number == Self.lanes * reportsOfPartition)
-        let others = (Self.lanes - 1) * reportsOfPartition
+        #expect(writer.finish())
+        #expect(reportCount == Self.lanes * reportsPerPartition)
+        let otherReportCount = (Self.lanes - 1) * reportsPerPartition
         try await eventually("the other reports are merged") {
-            stage.handledCount >= others || stage.failure != nil
+            stage.handledCount >= otherReportCount || stage.failure != nil
         }
         try await eventually("the stage names the partition") {
             stage.readinessProblems.contains { $0.contains(bed.layout.name(of: .registry) + "/2") }
         }
-        #expect(stage.handledCount == others)
+        #expect(stage.handledCount == otherReportCount)
         unavailable.acceptAll()
         try await eventually("all reports are merged") {
-            stage.handledCount == number || stage.failure != nil
+            stage.handledCount == reportCount || stage.failure != nil
         }
         #expect(stage.failure == nil)
         await stage.stop()
-        #expect(try TopicContent(of: .registry, in: bed).newestValues.count == number)
+        #expect(try TopicContent(of: .registry, in: bed).newestValues.count == reportCount)
         try expectModel(in: bed)
     }
 }

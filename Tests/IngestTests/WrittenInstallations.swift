@@ -10,7 +10,8 @@ import Topics
 enum WrittenInstallations {
     static func write(_ installations: some Sequence<Installation>, to bed: TestBed) throws {
         var options = ProducerOptions()
-        // With compression, a fetch of one mebibyte could contain any number of records.
+        // With compression, a fetch of one mebibyte could contain any number of records. Without it, a view reads many
+        // records in several batches.
         options.compression = .none
         let producer = try Producer(
             settings: bed.settings, options: options, name: "before", log: .silent, metrics: Metrics())

@@ -42,22 +42,22 @@ import Topics
 
         /// Sends two reports of each phone: a start token, and an activity that runs for hours.
         func send(phones: Range<Int>) throws {
-            let sender = try RecordWriter(on: bed)
+            let writer = try RecordWriter(on: bed)
             for phone in phones {
                 var report = Report(
                     app: TestBed.app.id, environment: .production, installation: "phone-\(phone)",
                     kind: .startToken)
                 report.attributesType = "Match"
                 report.token = String(repeating: "ab", count: 30) + String(1000 + phone)
-                sender.write(report)
+                writer.write(report)
                 report = Report(
                     app: TestBed.app.id, environment: .production, installation: "phone-\(phone)",
                     kind: .updateToken)
                 (report.attributesType, report.activity, report.group) = ("Match", "a\(phone)", "m")
                 report.token = String(repeating: "cd", count: 30) + String(1000 + phone)
-                sender.write(report)
+                writer.write(report)
             }
-            #expect(sender.finish())
+            #expect(writer.finish())
         }
 
         var rowCount: Int { get throws { try TopicContent(of: .registry, in: bed).newestValues.count } }

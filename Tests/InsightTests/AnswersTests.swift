@@ -163,21 +163,25 @@ import Topics
         }
         #expect(writer.finish())
         let stage = try await RunningInsight(bed, directory: directory.path)
-        func items(_ parameters: [String: String] = [:]) async throws -> [String] {
+        /// Returns the event ids of a page, and the cursor of the next page.
+        func page(_ parameters: [String: String] = [:]) async throws -> (eventIDs: [String], next: String?) {
             let answer = try await stage.answer(.deliveries, id: "billing", parameters)
-            return (answer["items"] as? [[String: Any]] ?? []).compactMap { $0["eventId"] as? String }
+            return (
+                answer.objects("items").compactMap { $0.string("eventId") }, answer.string("next")
+            )
         }
         // Newest first: process 1 writes each call a millisecond after process 0.
         let all = (0..<4).reversed().flatMap { ["events-1-\($0)", "events-0-\($0)"] }
-        try await eventually("both processes are known") { try await items() == all }
-        #expect(try await items(["outcome": "failed"]) == ["events-1-0", "events-0-0"])
+        try await eventually("both processes are known") { try await page().eventIDs == all }
+        #expect(try await page(["outcome": "failed"]).eventIDs == ["events-1-0", "events-0-0"])
         var paged: [String] = []
         var cursor: String?
         repeat {
             var parameters = ["limit": "3"]
             parameters["cursor"] = cursor
-            paged += try await items(parameters)
-            cursor = try await stage.answer(.deliveries, id: "billing", parameters)["next"] as? String
+            let nextPage = try await page(parameters)
+            paged += nextPage.eventIDs
+            cursor = nextPage.next
         } while cursor != nil && paged.count < 20
         #expect(paged == all)
         await stage.stop()

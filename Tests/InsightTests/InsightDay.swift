@@ -41,7 +41,7 @@ struct InsightDay {
         #expect(writer.finish())
     }
 
-    /// Writes all receipts of a sheet to one lane, like its jobs.
+    /// Writes the receipts of some sheets. All receipts of a sheet go to one lane, like its jobs.
     private mutating func writeReceipts(sheets: Int, to bed: TestBed) throws {
         let producer = try Producer(settings: bed.settings, name: "day", log: .silent, metrics: Metrics())
         let topic = try producer.topic(named: bed.layout.name(of: .receipts))

@@ -5,13 +5,13 @@ import Testing
 /// The buckets and percentiles of latencies.
 struct LatencyHistogramTests {
     @Test func `a percentile is never too low, and at most an eighth too high`() throws {
-        for time in [
+        for milliseconds in [
             0, 1, 7, 8, 9, 15, 16, 17, 100, 1023, 1024, 86_400_000, LatencyHistogram.millisecondsMax,
         ] {
             var latencies = LatencyHistogram()
-            latencies.add(milliseconds: time)
+            latencies.add(milliseconds: milliseconds)
             let median = try #require(latencies.percentile(0.5))
-            #expect(median >= time && Double(median) <= Double(time) * 1.125)
+            #expect(median >= milliseconds && Double(median) <= Double(milliseconds) * 1.125)
         }
     }
 

@@ -22,27 +22,27 @@ import Testing
             time += distances.randomElement(using: &random) ?? 1
         }
         let index = Int.random(in: 0..<times.count - 1, using: &random)
-        var lists = 0
+        var listCount = 0
         let known = times[Int.random(in: (index + 1)..<times.count, using: &random)]
         let found = await NextSendSearch.firstTime(after: times[index], atMost: known, limit: limit) {
             range in
-            lists += 1
+            listCount += 1
             return newest(limit, of: times, in: range)
         }
         #expect(found == times[index + 1])
-        #expect(lists < 100, "\(lists)")
+        #expect(listCount < 100, "\(listCount) lists")
     }
 
     @Test func `a busy group of a week is searched with few lists`() async {
         let start: Int64 = 1_763_600_000_000
         let week: Int64 = 7 * 86_400_000
-        var lists = 0
+        var listCount = 0
         let found = await NextSendSearch.firstTime(after: start, atMost: start + week, limit: 500) { range in
-            lists += 1
+            listCount += 1
             // One send each second.
             let first = (range.lowerBound + 999) / 1000 * 1000
             return Array(stride(from: first, to: range.upperBound, by: 1000).reversed().prefix(500))
         }
-        #expect(found == start + 1000 && lists == 1)
+        #expect(found == start + 1000 && listCount == 1)
     }
 }

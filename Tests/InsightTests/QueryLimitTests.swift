@@ -28,6 +28,7 @@ struct QueryLimitTests {
         var found: [Int64] = []
         var pages = 0
         while true {
+            // The budget ends each page before the page reaches its own limit.
             let result = reader.answer(query, budget: QueryBudget(milliseconds: 60_000, rows: 37))
             try #require(result.limit == nil)
             let (page, next) = ListOrder(isOldestFirst: isOldestFirst).firstPage(

@@ -93,15 +93,18 @@ import Testing
                 == #"{"v":2,"app":"shop","subject":"i:i","os":["18",100,100],"appBuild":["7",50,100,3],"locale":["de",100,100,0,500],"timeZone":["UTC",99,100,1048583]}"#
         )
         #expect(try Installation.decode(installation.encoded(), with: reader) == installation)
-        // The form of version 1.
-        let before = #"{"v":1,"app":"shop","subject":"i:i","os":["18",100,100],"tappedAt":11}"#
-        let read = try Installation.decode(Array(before.utf8), with: reader)
-        #expect(read.os == Timestamped("18", at: time(nil, 0)))
+        // A record of version 1, whose times never have an order or a claimed time.
+        let versionOne = #"{"v":1,"app":"shop","subject":"i:i","os":["18",100,100],"tappedAt":11}"#
+        let decoded = try Installation.decode(Array(versionOne.utf8), with: reader)
+        #expect(decoded.os == Timestamped("18", at: time(nil, 0)))
     }
 
-    @Test func `a damaged installation is refused and never traps`() {
-        let text =
-            #"{"v":1,"app":"shop","subject":"x","environment":["sandbox",1],"os":7,"starts":[{"tokenHash":"a"}]}"#
+    @Test(arguments: [
+        #""subject":"x""#, #""subject":"i:i","environment":["sandbox",1]"#, #""subject":"i:i","os":7"#,
+        #""subject":"i:i","starts":[{"tokenHash":"a"}]"#,
+    ])
+    func `an installation with one damaged field is refused`(fields: String) {
+        let text = #"{"v":1,"app":"shop",\#(fields)}"#
         #expect(throws: RecordDecodingError.self) {
             try Installation.decode(Array(text.utf8), with: reader)
         }

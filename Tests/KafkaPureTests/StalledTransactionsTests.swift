@@ -4,7 +4,8 @@ import Testing
 @testable import Kafka
 
 /// The transactional ids of a producer. If a transaction stalls because some partitions take no records, the producer
-/// continues with the next id, and does not write to these partitions until they may have recovered.
+/// continues with the next id. It does not write to these partitions until a pause is over: 1 s after the first
+/// failure, 2 s after the next one.
 @Suite struct StalledTransactionsTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
     private let first = TopicPartition("out", 1)

@@ -146,6 +146,7 @@ struct ClusterDelayModelTests {
             guard weather.refusal(by: join, at: after(time)) == .notCoordinator else { continue }
             #expect(
                 weather.refusal(by: .join(group: "g", instanceID: nil), at: after(time)) != .fencedInstanceID)
+            // The member joins again when the group has its next coordinator.
             while let error = weather.refusal(by: .group("g"), at: after(time)), error != .none { time += 10 }
             if weather.refusal(by: join, at: after(time)) == .fencedInstanceID {
                 fencedCount += 1

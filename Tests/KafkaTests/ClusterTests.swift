@@ -32,6 +32,7 @@ private final class TestTopic {
     }
 
     deinit {
+        // The topics of an embedded broker end with it.
         guard !TestCluster.endsWithTest(cluster.brokers) else { return }
         _ = try? admin.deleteTopics([name])
     }

@@ -192,7 +192,7 @@ private func writeRecords(_ count: Int, to cluster: MockCluster, partition: Int3
 /// The change of a reader while the offset of its start is looked up.
 private enum ChangeDuringLookup: CaseIterable { case assign, seek, releaseAndAssign }
 
-/// As at a new assignment of a stage, whose views start at their topic's beginning or behind their files.
+/// This happens to a stage at a new assignment: its views start at their topic's beginning or behind their files.
 @Test(arguments: [PartitionStart.Position.beginning, .end], ChangeDuringLookup.allCases)
 private func `a late answer about a start does not move a partition that has started elsewhere`(
     position: PartitionStart.Position, change: ChangeDuringLookup

@@ -103,7 +103,8 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
-    /// A loop calls these with a limit of a second, and must go on after it. Otherwise it loses its partitions.
+    /// A stage's loop makes these calls with a limit of a second. If a call took much longer, the loop would not poll
+    /// its consumer in time, and would lose its partitions.
     @Test func `a call that needs the answer of a hanging leader ends at its limit`() async throws {
         try await onThread {
             let cluster = try makeCluster(brokers: 2, partitions: 2)
@@ -133,7 +134,7 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
-    /// A producer without its identity sends nothing to any node. It asks any one node for it.
+    /// A producer asks any one node for its identity, and sends nothing to any node before it has one.
     @Test func `a node that gives a producer no identity delays it only for seconds`() async throws {
         try await onThread {
             let cluster = try makeCluster(brokers: 1, partitions: 1)
@@ -212,7 +213,7 @@ private func moveLeaders(of cluster: MockCluster) {
         }
     }
 
-    /// Otherwise the library refuses the settings.
+    /// The library refuses a limit for answers (`socket.timeout.ms`) that exceeds the limit of the transaction.
     @Test func `a transaction of a short limit has a shorter limit for answers`() throws {
         let cluster = try makeCluster(brokers: 1)
         let producer = try TransactionalProducer(

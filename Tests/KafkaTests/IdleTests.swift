@@ -59,7 +59,8 @@ import Testing
             "\(nanosecondsPerWait / 1000) µs for each of \(waits) waits")
     }
 
-    /// The main thread makes the brokers' threads. They would inherit its timer slack.
+    /// The main thread makes the threads of the brokers. They would inherit its timer slack, the time by which the
+    /// kernel may wake a thread late.
     @Test func `a lingering record leaves in time for a broker that the cluster announced`() async throws {
         try await onThread {
             let cluster = try makeCluster(brokers: 3)

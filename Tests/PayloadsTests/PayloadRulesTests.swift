@@ -205,7 +205,10 @@ private func violations(
     #expect(violations(of: content(padding: padding + 1), group: group) == ["payload too_large"])
     // Without its group the body is small enough.
     #expect(violations(of: content(padding: padding + 1)).isEmpty)
-    // The limit for attributes and state includes the group attribute too.
+}
+
+@Test func `the limit for attributes and state counts the group attribute`() {
+    let group = GroupAttribute(group: String(repeating: "g", count: 200))
     var large = start()
     let stateBytesMax =
         PayloadRules.dataBytesMax - (PayloadBuilder.attributes(of: large, group: group)?.count ?? 0)

@@ -19,18 +19,17 @@ struct LaneChangesTests {
     private let key = RegistryKey(
         app: "one", recipient: .user("ada"), installation: "i", entry: .update(activity: "x"))
 
-    /// Commits, and returns the reported changes as `app recipient kinds: hash group`.
+    /// Commits, and returns the reported changes as `app recipient kinds: digit group`. The digit is that of the row's
+    /// hash.
     private func reportedChanges(of lane: Lane, committing offset: Int64) throws -> [String] {
         var changes = LaneChanges()
         try lane.commit(
             AppliedProgress(offset: offset, completeUntil: .now()), reportingChangesInto: &changes)
         return (0..<changes.count).map { index in
-            func words(_ row: FoundRow) -> String {
-                "\(row.hash.drop { $0 == "0" }.prefix(1)) \(row.group ?? "-")"
-            }
             let row = FoundRow(changes.row(at: index))
-            return
-                "\(changes.app(at: index)) \(row.recipient) \(changes.kinds(at: index).words): \(words(row))"
+            let subject = "\(changes.app(at: index)) \(row.recipient)"
+            let digit = row.hash.drop { $0 == "0" }.prefix(1)
+            return "\(subject) \(changes.kinds(at: index).words): \(digit) \(row.group ?? "-")"
         }.sorted()
     }
 
@@ -60,6 +59,7 @@ struct LaneChangesTests {
         #expect(try changes(at: 4) == ["one u:ada group: 1 g"])
         row = makeRow(hashDigit: 2, group: "h", registeredAt: start + 2000)
         #expect(try changes(at: 5) == ["one u:ada token group: 2 h"])
+        // While activities are switched off, the token receives no pushes. After that it counts as a new token.
         row.activitiesEnabled = false
         #expect(try changes(at: 6) == [])
         row.activitiesEnabled = true

@@ -111,6 +111,7 @@ struct LaneFaultTests {
         let rounds = trialCount(base: 60)
         for round in 0..<rounds {
             var bytes = intactData
+            // Between 1 and 64 bits change.
             for _ in 0..<(1 << (round % 7)) {
                 bytes[random.number(below: bytes.count)] ^= UInt8(1 << random.number(below: 8))
             }

@@ -300,17 +300,18 @@ struct LanePageTests {
         named.tokens = .activities(["none", "x", "other"])
         var page = TokenPage()
         var next: PageCursor? = PageCursor(startingAt: 30_000)
-        var (rows, left) = (Set<String>(), 0)
+        var (recipients, excludedCount) = (Set<String>(), 0)
         while let cursor = next {
             next = try lane.fillPage(
                 with: named, from: PageCursor(bytes: cursor.bytes)!, into: &page, rowsMax: 500)
             #expect(page.count <= 500)
-            for index in 0..<page.count { rows.insert(FoundRow(page[index]).recipient) }
-            left += page.exclusions[.activitiesOff]
+            for index in 0..<page.count { recipients.insert(FoundRow(page[index]).recipient) }
+            excludedCount += page.exclusions[.activitiesOff]
         }
-        #expect(rows.count == count / 2 && left == count - count / 2)
-        let most = try lane.fillPage(with: named, from: PageCursor(), into: &page, rowsMax: count)
-        #expect(most != nil && page.count + page.exclusions.total <= Lane.examinedRowsMax)
+        #expect(recipients.count == count / 2 && excludedCount == count - count / 2)
+        // A page that may have all rows ends when it has examined enough of them.
+        let nextPageStart = try lane.fillPage(with: named, from: PageCursor(), into: &page, rowsMax: count)
+        #expect(nextPageStart != nil && page.count + page.exclusions.total <= Lane.examinedRowsMax)
         try lane.close()
     }
 

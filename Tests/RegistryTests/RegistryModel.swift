@@ -51,9 +51,11 @@ struct RegistryModel {
         for (key, row) in tokens where question.looks(at: row, of: key) {
             // An installation's token for the type has priority over the one for all types.
             if case .starts(let type) = question.selection.tokens, key.entry == .start(type: nil) {
-                var own = key
-                own.entry = .start(type: type)
-                if let row = tokens[own], exclusion(of: row, key: own, from: question.selection) == nil {
+                var typedKey = key
+                typedKey.entry = .start(type: type)
+                if let typedRow = tokens[typedKey],
+                    exclusion(of: typedRow, key: typedKey, from: question.selection) == nil
+                {
                     answer.exclusions[.reachedByTypedToken, default: 0] += 1
                     continue
                 }

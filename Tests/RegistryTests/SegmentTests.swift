@@ -215,6 +215,7 @@ struct SegmentTests {
                     key.installation = nil
                     try lane.apply(ProfileRow(tags: ["vip"], updatedAt: 0).encoded(), to: key, offset: 0)
                 }
+                // All installations of such a user are selected.
                 if number % 40 % 5 == 0 { expected.insert("i-\(number)") }
             }
             try lane.commit(1)

@@ -66,7 +66,7 @@ import Topics
         #expect(try stand.records(of: .jobsLater5s).first?.headers["unproven"] == "0,2")
     }
 
-    @Test func `a redriven record that becomes a dead letter again is left to the next call`() throws {
+    @Test func `a dead letter that is written during a call is left to the next call`() throws {
         try stand.writeDeadLetter(of: stand.head(), to: 0..<1)
         var hasComeBack = false
         // The closure is called after each batch of records.
@@ -180,7 +180,11 @@ import Topics
         #expect(tally.jobs == 1 && tally.skipped == [.ended: 1], "\(tally)")
     }
 
-    @Test func `other records go back to their topic`() throws {
+    @Test
+    func
+        `dead letters of reports and expansions go back to their topics, and others are skipped with a reason`()
+        throws
+    {
         let report = Array(#"{"v":1,"app":"shop"}"#.utf8)
         let key = RecordKey.join("shop", "i:phone-1")
         try stand.writeDeadLetter(

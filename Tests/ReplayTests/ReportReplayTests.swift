@@ -68,11 +68,11 @@ import Topics
         let first = replay()
         #expect(try first.preview().reports == 2_500)
         // Batches have a thousand copies. The call is interrupted after the second batch.
-        var calls = 0
+        var batchCount = 0
         #expect(throws: Interrupted.self) {
             _ = try first.execute { _ in
-                calls += 1
-                if calls == 2 { throw Interrupted() }
+                batchCount += 1
+                if batchCount == 2 { throw Interrupted() }
             }
         }
         let second = replay()

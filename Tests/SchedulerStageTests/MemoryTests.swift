@@ -16,9 +16,9 @@ import Topics
 
 /// The anonymous memory of a scheduler stays below the bound that its settings give, while timers wait and fire.
 @Suite struct MemoryTests {
-    private static let lanes = TopicLayout.lanesDefault
-    /// More than a view's overlay holds, and more than one transaction fires.
-    private static let timers = 30_000
+    private static let laneCount = TopicLayout.lanesDefault
+    /// More timers than a view's overlay holds, and more than one transaction fires.
+    private static let timerCount = 30_000
     /// The size of each command: with a content state near the limit of a push.
     private static let paddingBytes = 3000
 
@@ -38,20 +38,19 @@ import Topics
     }
 
     private func endOffsetSum(of topic: TopicName, in bed: TestBed) throws -> Int {
-        try (0..<Int32(Self.lanes)).reduce(0) { sum, partition in
-            sum
-                + Int(
-                    try bed.admin.watermarks(of: TopicPartition(bed.layout.name(of: topic), partition)).high)
+        try (0..<Int32(Self.laneCount)).reduce(0) { sum, partition in
+            let topicPartition = TopicPartition(bed.layout.name(of: topic), partition)
+            return sum + Int(try bed.admin.watermarks(of: topicPartition).high)
         }
     }
 
     @Test func `timers that are due together fit into the bound of the settings`() async throws {
         let cluster = try TestCluster()
-        let bed = try TestBed(brokers: cluster.brokers, lanes: Self.lanes)
+        let bed = try TestBed(brokers: cluster.brokers, lanes: Self.laneCount)
         let directory = try TemporaryDirectory()
         let writer = try RecordWriter(on: bed, to: .schedules)
         let dueAt = WallTime.now().milliseconds + 5000
-        for number in 0..<Self.timers {
+        for number in 0..<Self.timerCount {
             let command = largeCommand(number: number, dueAt: dueAt)
             writer.write(key: command.key, value: command.encoded())
         }
@@ -61,17 +60,18 @@ import Topics
         let memory = PrivateMemorySampler(of: process.process.processID)
         try await eventually("all timers have fired", seconds: 240) {
             try #require(process.isRunning, "\(process.process.errors.suffix(600))")
-            guard try endOffsetSum(of: .sendsTimed, in: bed) >= Self.timers else { return false }
-            // The offsets also count the ends of transactions.
-            var fired = 0
-            try TopicContent.forEachRecord(of: .sendsTimed, in: bed) { _ in fired += 1 }
-            return fired == Self.timers
+            guard try endOffsetSum(of: .sendsTimed, in: bed) >= Self.timerCount else { return false }
+            // The offsets also count the ends of transactions, so the records are counted too.
+            var firedCount = 0
+            try TopicContent.forEachRecord(of: .sendsTimed, in: bed) { _ in firedCount += 1 }
+            return firedCount == Self.timerCount
         }
         process.stop()
         #expect(try await process.process.exitStatus() == 0)
         let peak = memory.stop()
         print("private memory at most", peak, "MiB")
-        let bound = SchedulerSettings().anonymousBytesMax(partitions: 2 * Self.lanes)
+        // The process reads all partitions of `schedules` and of `schedules.auto`.
+        let bound = SchedulerSettings().anonymousBytesMax(partitions: 2 * Self.laneCount)
         #expect(peak <= bound >> 20, "\(peak) MiB")
     }
 

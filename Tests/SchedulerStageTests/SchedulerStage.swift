@@ -22,7 +22,7 @@ final class SchedulerStage: Sendable {
 
     /// - Parameters:
     ///   - directory: The directory for its state.
-    ///   - stoppedStage: A stage whose slot and state the new one takes over.
+    ///   - stoppedStage: A stopped stage, whose slot the new one takes over: its data directory and its identity.
     init(
         _ bed: TestBed, directory: String, after stoppedStage: SchedulerStage? = nil,
         clock: @escaping @Sendable () -> WallTime = { .now() },
@@ -78,7 +78,7 @@ extension TestBed {
         }
     }
 
-    /// Returns the verdicts on each send in `progress`, in order.
+    /// Returns the planner's verdicts in `progress` by the id of the send. The verdicts of a send are in their order.
     func verdicts() throws -> [String: [ProgressRecord.PlannerVerdict]] {
         let reader = JSONReader()
         var verdicts: [String: [ProgressRecord.PlannerVerdict]] = [:]

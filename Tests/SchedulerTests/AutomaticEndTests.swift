@@ -11,7 +11,7 @@ import Testing
     @Test func `every group that a send may name can have an automatic end`() throws {
         var table = PlainTable()
         for recipient in [nil, Recipient.user("ada%%%")] {
-            // The longest key of a scope. A percent sign takes three bytes in a key.
+            // The longest key of a scope. A percent sign takes three bytes in a key, and the letter m fills the rest.
             var key = ScopeKey(app: "shop", group: "", recipient: recipient)
             while key.bytes.count < ScopeKey.bytesMax {
                 key.subject = .group(
@@ -54,12 +54,27 @@ import Testing
         #expect(row.dueAt == 90_000 && row.owner == .group("m"))
         #expect(row.send.content.event == .end && row.send.audience == .group)
         #expect(row.send.generation == 5 && row.send.scheduledAt == 3000 && row.send.problem == nil)
+    }
+
+    @Test func `an automatic end may fire an hour late, and its send has not expired then`() throws {
+        let row = try #require(try tableWithEnd().rows.values.first)
         #expect(row.send.deadline.map { $0 > row.dueAt / 1000 } ?? false)
         #expect(row.outcome(at: row.dueAt + 3_600_000) != .expires)
-        // A cancel by the id of its send does not select the end.
-        #expect(
-            try decide(
-                ScheduleCommand(.cancel(.send(row.send.id)), app: "shop", owner: .group("m"), acceptedAt: 1),
-                in: &table) == .cancelled(0, tooLate: 0))
+    }
+
+    @Test func `a cancel by the id of its send does not select an automatic end`() throws {
+        var table = try tableWithEnd()
+        let row = try #require(table.rows.values.first)
+        let cancel = ScheduleCommand(
+            .cancel(.send(row.send.id)), app: "shop", owner: .group("m"), acceptedAt: 1)
+        #expect(try decide(cancel, in: &table) == .cancelled(0, tooLate: 0))
+    }
+
+    /// Returns a table with the automatic end of a group.
+    private func tableWithEnd() throws -> PlainTable {
+        var table = PlainTable()
+        let end = AutomaticEnd(app: "shop", group: "m", owner: nil, generation: 5, endsAt: 90)
+        _ = try TimerCommands().decide(end, stamp: 3000, offset: 1, in: &table)
+        return table
     }
 }

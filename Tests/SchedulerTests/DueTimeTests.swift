@@ -13,7 +13,7 @@ private struct Clocks {
     var machineTime: Int64 = 1_800_000_000_000
 
     /// The time by which timers are due.
-    var time: Int64? { clock.dueTime(at: now) }
+    var dueTime: Int64? { clock.dueTime(at: now) }
 
     mutating func pass(_ milliseconds: Int) {
         now = now.advanced(byMilliseconds: milliseconds)
@@ -38,23 +38,25 @@ private struct Clocks {
     @Test func `before the first stamp of the cluster the time is unknown`() {
         var clocks = Clocks()
         clocks.pass(1000)
-        #expect(clocks.time == nil)
+        #expect(clocks.dueTime == nil)
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime)
+        #expect(clocks.dueTime == clocks.clusterTime)
     }
 
     @Test func `the time is the cluster's and never ahead of it, with any offset of this machine's clock`() {
-        for skew: Int64 in [-3_600_000, -4000, 0, 4000] {
+        for machineLead: Int64 in [3_600_000, 4000, 0, -4000] {
             var clocks = Clocks()
-            clocks.machineTime = clocks.clusterTime - skew
+            clocks.machineTime = clocks.clusterTime + machineLead
+            // When a record is read, its stamp is as old as the delay of the record. The record with the shortest delay
+            // counts.
             clocks.readRecord(after: 700)
-            #expect(clocks.time == clocks.clusterTime - 700)
+            #expect(clocks.dueTime == clocks.clusterTime - 700)
             clocks.readRecord(after: 3)
-            #expect(clocks.time == clocks.clusterTime - 3)
+            #expect(clocks.dueTime == clocks.clusterTime - 3)
             clocks.readRecord(after: 500)
-            #expect(clocks.time == clocks.clusterTime - 3)
+            #expect(clocks.dueTime == clocks.clusterTime - 3)
             clocks.pass(1000)
-            #expect(clocks.time == clocks.clusterTime - 3)
+            #expect(clocks.dueTime == clocks.clusterTime - 3)
         }
     }
 
@@ -65,22 +67,24 @@ private struct Clocks {
         var clocks = Clocks()
         clocks.pass(0)
         clocks.readRecord()
-        var expectedTime = clocks.clusterTime
+        // Until the jump has lasted, timers are due by the earlier of two times: the time without the jump, and the
+        // cluster's.
+        var timeWithoutJump = clocks.clusterTime
         clocks.machineTime += step
         clocks.clusterTime += step
         clocks.pass(10)
         clocks.readRecord()
-        expectedTime += 10
-        #expect(clocks.time == min(expectedTime, clocks.clusterTime) && clocks.clock.isDoubtful)
+        timeWithoutJump += 10
+        #expect(clocks.dueTime == min(timeWithoutJump, clocks.clusterTime) && clocks.clock.isDoubtful)
         for _ in 0..<29 {
             clocks.pass(1000)
             clocks.readRecord()
-            expectedTime += 1000
-            #expect(clocks.time == min(expectedTime, clocks.clusterTime) && clocks.clock.isDoubtful)
+            timeWithoutJump += 1000
+            #expect(clocks.dueTime == min(timeWithoutJump, clocks.clusterTime) && clocks.clock.isDoubtful)
         }
         clocks.pass(1000)
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime)
+        #expect(clocks.dueTime == clocks.clusterTime)
     }
 
     @Test func `a small correction delays no timer`() {
@@ -90,7 +94,7 @@ private struct Clocks {
             clocks.readRecord()
             clocks.machineTime += step
             clocks.pass(10)
-            #expect(clocks.time == clocks.clusterTime)
+            #expect(clocks.dueTime == clocks.clusterTime)
         }
     }
 
@@ -100,34 +104,35 @@ private struct Clocks {
         clocks.readRecord()
         clocks.clusterTime += Self.hour
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime - Self.hour)
+        #expect(clocks.dueTime == clocks.clusterTime - Self.hour)
         for _ in 0..<29 {
             clocks.pass(1000)
             clocks.readRecord()
-            #expect(clocks.time == clocks.clusterTime - Self.hour && clocks.clock.isDoubtful)
+            #expect(clocks.dueTime == clocks.clusterTime - Self.hour && clocks.clock.isDoubtful)
         }
         clocks.pass(1000)
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
+        #expect(clocks.dueTime == clocks.clusterTime && !clocks.clock.isDoubtful)
     }
 
     @Test(arguments: [8, 49, 96] as [Int64])
-    func `a record whose stamp is hours in the future fires nothing early, known before or not`(hours: Int64)
-    {
-        for isKnown in [true, false] {
+    func `a record whose stamp is hours in the future fires nothing early, as the first one or later`(
+        hours: Int64
+    ) {
+        for isFirst in [false, true] {
             var clocks = Clocks()
             clocks.pass(0)
-            if isKnown { clocks.readRecord() }
+            if !isFirst { clocks.readRecord() }
             let stamp = clocks.clusterTime + hours * Self.hour
             // The record is read again and again, and its stamp does not move.
             for _ in 0..<100 {
                 clocks.clock.observe(stamp: stamp, at: clocks.now)
-                #expect(clocks.time.map { $0 <= clocks.clusterTime } ?? true)
+                #expect(clocks.dueTime.map { $0 <= clocks.clusterTime } ?? true)
                 #expect(clocks.clock.earliestTime(at: clocks.now).map { $0 <= clocks.clusterTime } ?? true)
                 clocks.pass(5000)
             }
             clocks.readRecord()
-            #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
+            #expect(clocks.dueTime == clocks.clusterTime && !clocks.clock.isDoubtful)
         }
     }
 
@@ -138,11 +143,11 @@ private struct Clocks {
         clocks.pass(0)
         for _ in 0..<30 {
             clocks.readRecord()
-            #expect(clocks.time == clocks.machineTime && clocks.clock.isDoubtful)
+            #expect(clocks.dueTime == clocks.machineTime && clocks.clock.isDoubtful)
             clocks.pass(1000)
         }
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
+        #expect(clocks.dueTime == clocks.clusterTime && !clocks.clock.isDoubtful)
     }
 
     @Test func `a stamp that no later stamp confirms changes no time`() {
@@ -150,41 +155,43 @@ private struct Clocks {
         clocks.pass(0)
         clocks.readRecord()
         clocks.clock.observe(stamp: clocks.clusterTime + Self.hour, at: clocks.now)
-        #expect(clocks.time == clocks.clusterTime && clocks.clock.isDoubtful)
+        #expect(clocks.dueTime == clocks.clusterTime && clocks.clock.isDoubtful)
         clocks.pass(30_000)
-        #expect(clocks.time == clocks.clusterTime)
+        #expect(clocks.dueTime == clocks.clusterTime)
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime && !clocks.clock.isDoubtful)
+        #expect(clocks.dueTime == clocks.clusterTime && !clocks.clock.isDoubtful)
     }
 
     @Test func `old stamps after a downtime are followed without a pause`() {
         var clocks = Clocks()
         clocks.pass(0)
         clocks.clock.observe(stamp: clocks.clusterTime - 2 * Self.hour, at: clocks.now)
-        #expect(clocks.time == clocks.clusterTime - 2 * Self.hour)
+        #expect(clocks.dueTime == clocks.clusterTime - 2 * Self.hour)
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime)
+        #expect(clocks.dueTime == clocks.clusterTime)
     }
 
     @Test func `newer stamps correct a steady clock that runs fast`() {
         var clocks = Clocks()
         clocks.readRecord()
-        // Two minutes on the steady clock are slightly less on the cluster's clock.
+        // A second on the steady clock is 999 ms on the cluster's clock.
         for _ in 0..<130 {
             clocks.pass(1000)
             clocks.clusterTime -= 1
             clocks.readRecord()
         }
-        #expect(clocks.time.map { $0 - clocks.clusterTime <= 120 } ?? false)
+        // The time comes from the highest stamp of at most the last two minutes (`StampWindows`), so it is at most
+        // 120 ms ahead. After a pause that is longer, only the new stamp counts.
+        #expect(clocks.dueTime.map { $0 - clocks.clusterTime <= 120 } ?? false)
         clocks.pass(200_000)
         clocks.readRecord()
-        #expect(clocks.time == clocks.clusterTime)
+        #expect(clocks.dueTime == clocks.clusterTime)
     }
 
     @Test func `an invalid stamp is ignored`() {
         var clocks = Clocks()
         clocks.clock.observe(stamp: -1, at: clocks.now)
         clocks.clock.observe(stamp: .max, at: clocks.now)
-        #expect(clocks.time == nil && !clocks.clock.isDoubtful)
+        #expect(clocks.dueTime == nil && !clocks.clock.isDoubtful)
     }
 }

@@ -13,17 +13,25 @@ import Testing
     @Test func `a timer fires when all commands up to two seconds before its due time are known`() {
         var progress = CommandReadProgress()
         #expect(!progress.mayFire(dueAt: 0))
-        #expect(progress.mustRequestEnd(at: 0))
+        // The partition ends at 10, and one command below that is not processed yet.
         progress.recordEnd(at: 10, requestedAt: 50_000, position: 9)
         #expect(!progress.mayFire(dueAt: 50_000))
-        #expect(!progress.mustRequestEnd(at: 90_000))
         progress.advance(to: 10)
         #expect(progress.mayFire(dueAt: 52_000))
         #expect(!progress.mayFire(dueAt: 52_001))
-        #expect(!progress.mustRequestEnd(at: 50_499))
-        #expect(progress.mustRequestEnd(at: 50_500))
+        // All commands up to the end are processed already.
         progress.recordEnd(at: 10, requestedAt: 60_000, position: 10)
         #expect(progress.mayFire(dueAt: 62_000))
+    }
+
+    @Test func `the end of the partition is asked for again when the known time is half a second old`() {
+        var progress = CommandReadProgress()
+        #expect(progress.mustRequestEnd(at: 0), "no time is known")
+        progress.recordEnd(at: 10, requestedAt: 50_000, position: 9)
+        #expect(!progress.mustRequestEnd(at: 90_000), "the commands up to the last end are not processed yet")
+        progress.advance(to: 10)
+        #expect(!progress.mustRequestEnd(at: 50_499))
+        #expect(progress.mustRequestEnd(at: 50_500))
     }
 
     @Test func `the rate of firing is bounded, and unused budget does not accumulate`() {

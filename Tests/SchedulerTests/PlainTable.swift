@@ -22,7 +22,7 @@ struct PlainTable: TimerTable {
     }
     func idempotencyRow(for key: [UInt8]) -> ScheduleIdempotencyRow? { idempotencyRows[key] }
     mutating func set(_ row: TimerRow) { rows[row.key] = row }
-    mutating func set(_ request: ScheduleIdempotencyRow, key: [UInt8]) { idempotencyRows[key] = request }
+    mutating func set(_ row: ScheduleIdempotencyRow, key: [UInt8]) { idempotencyRows[key] = row }
     mutating func remove(_ row: TimerRow) { rows[row.key] = nil }
     func recentlyFiredCount(
         matching selection: ScheduleCommand.TimerSelection, of owner: ScheduleOwner, app: String,

@@ -115,11 +115,11 @@ extension SchedulerWorld {
         for (key, row) in table.changes {
             logs[partition].rows.append((key, row))
             guard isAnswered else { continue }
-            let before = table.memory.overlay[key].map(\.row) ?? table.view.rows[key]
+            let oldRow = table.memory.overlay[key].map(\.row) ?? table.view.rows[key]
             let unreadRecords = memory[partition].overlay[key]?.unreadRecords ?? 0
             memory[partition].overlay[key] = (row, unreadRecords + 1)
-            if let before, before.wakesAt != row?.wakesAt {
-                disks[process][partition].outdatedEntries.append(DueEntry(dueAt: before.wakesAt, key: key))
+            if let oldRow, oldRow.wakesAt != row?.wakesAt {
+                disks[process][partition].outdatedEntries.append(DueEntry(dueAt: oldRow.wakesAt, key: key))
             }
             if let row {
                 memory[partition].upcomingTimers.add(DueEntry(dueAt: row.wakesAt, key: key))
@@ -176,6 +176,7 @@ extension SchedulerWorld {
         }
     }
 
+    /// Takes the timers that are due out of memory, up to the limit of a transaction, and deletes their rows.
     private func takeDueTimers(at time: Int64) -> Firing {
         var firing = Firing()
         while firing.dueTimers.count < Self.firesMax, let (partition, entry) = nextDueEntry(at: time) {

@@ -25,6 +25,7 @@ final class SchedulerWorld {
     private static let keys = ["k1", "k2"]
     /// The time after which a jump of a clock is believed.
     static let confirmationMilliseconds = 30_000
+    /// The time without a timestamp of the cluster after which the scheduler writes a record to itself, for its stamp.
     private static let timeProbeMilliseconds = 10_000
     private static let finishingSteps = 4000
     private static let finishingStepMilliseconds: Int64 = 500

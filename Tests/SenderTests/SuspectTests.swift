@@ -33,7 +33,7 @@ import Testing
     private var pushesInFlight: [PushInFlight] = []
     /// Whether APNs refuses the token in this line of a sheet.
     private var isRefused: (Int) -> Bool = { _ in false }
-    private var accepted: [(version: Int64, isSuspect: Bool, at: Int64)] = []
+    private var accepted: [(version: Int64, connections: PushConnections, at: Int64)] = []
     /// The number of jobs that moved to a tier.
     private var movedJobs = 0
     private var nextOffset: Int64 = 0
@@ -68,10 +68,12 @@ import Testing
                 pushesInFlight.removeFirst()
                 answer(flight.push)
             }
-            let suspects = pushesInFlight.count { $0.push.isSuspect }
+            let suspects = pushesInFlight.count { $0.push.connections == .suspect }
             let others = pushesInFlight.count - suspects
-            plan.step(at: time) { _, isSuspect in
-                .open(capacity: isSuspect ? suspectCapacity - suspects : Self.usualCapacity - others)
+            plan.step(at: time) { _, connections in
+                .open(
+                    capacity: connections == .suspect
+                        ? suspectCapacity - suspects : Self.usualCapacity - others)
             }
             carryOut()
         }
@@ -82,7 +84,7 @@ import Testing
             let refusal = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
             plan.ended(push.tag, as: refusal, at: time)
         } else {
-            accepted.append((push.sheet.head.version, push.isSuspect, time.unixMilliseconds))
+            accepted.append((push.sheet.head.version, push.connections, time.unixMilliseconds))
             plan.accepted(push.tag, at: time)
         }
     }
@@ -116,7 +118,7 @@ import Testing
         let start = time.unixMilliseconds
         try arriveUpdate(version: 2)
         run(milliseconds: 2_000)
-        let others = accepted.filter { !$0.isSuspect }
+        let others = accepted.filter { $0.connections == .usual }
         #expect(others.count == Self.otherPhoneCount)
         #expect(others.allSatisfy { $0.at - start < 1_500 })
         #expect(accepted.count > Self.otherPhoneCount, "no suspect left at the same time")
@@ -132,7 +134,7 @@ import Testing
         try arriveUpdate(version: 3)
         run(milliseconds: 3_000)
         #expect(accepted.count == Self.phoneCount)
-        #expect(accepted.allSatisfy { !$0.isSuspect })
+        #expect(accepted.allSatisfy { $0.connections == .usual })
     }
 
     @Test mutating func `starts to suspects do not stop the others`() throws {
@@ -151,7 +153,7 @@ import Testing
                 to: Array(lines.utf8))
             arrive(try SheetRecord(content, origin: nil))
             run(milliseconds: 3_000)
-            #expect(accepted.count { !$0.isSuspect } == Self.otherPhoneCount, "start \(index)")
+            #expect(accepted.count { $0.connections == .usual } == Self.otherPhoneCount, "start \(index)")
         }
         run(milliseconds: 10_000)
         #expect(accepted.count == Self.phoneCount)
@@ -161,7 +163,7 @@ import Testing
 
     @Test mutating func `suspects beyond the limit go to a tier and count no try`() throws {
         let excess = 200
-        let suspectCount = AppQueues.suspectLinesMax + excess
+        let suspectCount = ConnectionQueue.linesMax + excess
         let phonesPerGroup = 500
         let suspectsPerGroup = 200
         let groups = suspectCount / suspectsPerGroup

@@ -13,9 +13,8 @@ import Testing
 /// APNs refuses them. They must not open the app's breaker, nor delay honest tokens. A `DeliveryPlan` has one lane, and
 /// APNs answers each push after 20 to 79 ms.
 @Suite struct UnprovenTokenTests {
-    /// The numbers of pushes that the usual connections and the suspect connections take at a time.
-    private static let usualCapacity = 200
-    private static let suspectCapacity = 5
+    /// The number of pushes that connections take at a time.
+    private var capacity = ByConnections<Int>(each: { $0 == .suspect ? 5 : 200 })
     private static let stepMilliseconds = 5
 
     private struct PushInFlight {
@@ -25,7 +24,7 @@ import Testing
 
     private struct Acceptance {
         let phone: String
-        let isSuspect: Bool
+        let connections: PushConnections
         let delayMilliseconds: Int64
     }
 
@@ -37,7 +36,7 @@ import Testing
     /// Whether APNs refuses the token of a phone.
     private var isRefused: (String) -> Bool = { $0.hasPrefix("invented") }
     private var accepted: [Acceptance] = []
-    private var refused: [(phone: String, isSuspect: Bool)] = []
+    private var refused: [(phone: String, connections: PushConnections)] = []
     /// The phones whose tokens the plan has reported as proven.
     private var provenPhones: [String] = []
     /// The reasons of the tokens that the plan has reported as dead.
@@ -74,12 +73,9 @@ import Testing
             let answeredPushes = pushesInFlight.filter { $0.answeredAt <= time.now }.shuffled(using: &random)
             pushesInFlight.removeAll { $0.answeredAt <= time.now }
             for flight in answeredPushes { answer(flight.push) }
-            let suspectCount = pushesInFlight.count { $0.push.isSuspect }
-            let usualCount = pushesInFlight.count - suspectCount
-            plan.step(at: time) { _, isSuspect in
-                .open(
-                    capacity: isSuspect
-                        ? Self.suspectCapacity - suspectCount : Self.usualCapacity - usualCount)
+            plan.step(at: time) { _, connections in
+                let inFlight = pushesInFlight.count { $0.push.connections == connections }
+                return .open(capacity: capacity[connections] - inFlight)
             }
             carryOut()
         }
@@ -93,13 +89,13 @@ import Testing
     private mutating func answer(_ push: DeliveryActions.Push) {
         let phone = phone(ofLine: push.line, in: push.sheet)
         if isRefused(phone) {
-            refused.append((phone, push.isSuspect))
+            refused.append((phone, push.connections))
             let refusal = PushAnswer(answered: .tokenSuspect, status: 400, reason: "BadDeviceToken")
             plan.ended(push.tag, as: refusal, at: time)
         } else {
             accepted.append(
                 Acceptance(
-                    phone: phone, isSuspect: push.isSuspect,
+                    phone: phone, connections: push.connections,
                     delayMilliseconds: time.unixMilliseconds - push.sheet.head.acceptedAt))
             plan.accepted(push.tag, at: time)
         }
@@ -145,6 +141,7 @@ import Testing
         run(milliseconds: 200)
         var updates = 0
         for round in 0..<5 {
+            if round > 0 { refused.removeAll() }
             if random.number(below: 2) == 0 { run(milliseconds: 5 * random.number(below: 40)) }
             try attack(round)
             try arriveUpdate((0..<100).map { "honest-\($0)" }, areProven: true)
@@ -153,17 +150,16 @@ import Testing
         }
         #expect(!breakerOpened, "seed \(seed)")
         let honest = accepted.filter { $0.phone.hasPrefix("honest") }
-        #expect(honest.count == updates * 100 && honest.allSatisfy { !$0.isSuspect }, "seed \(seed)")
+        #expect(
+            honest.count == updates * 100 && honest.allSatisfy { $0.connections == .usual }, "seed \(seed)")
         #expect(honest.allSatisfy { $0.delayMilliseconds < 700 }, "seed \(seed)")
-        #expect(refused.contains { $0.isSuspect }, "invented tokens use the suspect connections")
+        // The tokens of the first round showed that invented ones are about.
+        #expect(!refused.isEmpty && refused.allSatisfy { $0.connections == .unproven }, "seed \(seed)")
         let warnings = events.count { if case .unprovenTokensRefused = $0 { true } else { false } }
         #expect(warnings == 1, "seed \(seed)")
     }
 
-    @Test
-    mutating func `while unproven tokens are suspect, honest ones do not wait for the suspect connections`()
-        throws
-    {
+    @Test mutating func `while unproven tokens are suspect, honest ones use their connections`() throws {
         try attack(0)
         run(milliseconds: 500)
         #expect(refused.count >= UnprovenTokens.refusedMin)
@@ -172,13 +168,30 @@ import Testing
         run(milliseconds: 1_000)
         let newPhones = accepted.filter { $0.phone.hasPrefix("new") }
         #expect(newPhones.count == 1_000 && newPhones.allSatisfy { $0.delayMilliseconds < 1_000 })
-        #expect(newPhones.count { !$0.isSuspect } > 900, "the suspicion ends when most are accepted")
+        #expect(newPhones.contains { $0.connections == .unproven })
+
+        // Most unproven tokens were accepted now, so the suspicion is over.
+        accepted.removeAll()
+        try arriveUpdate((0..<100).map { "later-\($0)" }, areProven: false)
+        run(milliseconds: 200)
+        #expect(accepted.count == 100 && accepted.allSatisfy { $0.connections == .usual })
+    }
+
+    @Test mutating func `invented tokens fill the queue, but no honest new phone goes to a tier`() throws {
+        try attack(0)
+        run(milliseconds: 500)
+        accepted.removeAll()
+        capacity[.unproven] = 20
+        for round in 1...3 { try attack(round) }
+        try arriveUpdate((0..<100).map { "new-\($0)" }, areProven: false)
+        run(milliseconds: 6_000)
+        #expect(accepted.count == 100)
     }
 
     @Test mutating func `a first send to new phones uses the usual connections`() throws {
         try arriveUpdate((0..<1_000).map { "new-\($0)" }, areProven: false)
         run(milliseconds: 1_000)
-        #expect(accepted.count == 1_000 && accepted.allSatisfy { !$0.isSuspect })
+        #expect(accepted.count == 1_000 && accepted.allSatisfy { $0.connections == .usual })
     }
 
     @Test mutating func `if all proven tokens are refused, the breaker opens and no token is lost`() throws {

@@ -88,7 +88,7 @@ private func state(_ version: Int64) -> ScopeState {
     #expect(try Send.decode(send.encoded(), with: reader) == send)
 }
 
-@Test func `a row from the time when only one state was kept reads back`() throws {
+@Test func `a row with one replaced state has the form of programs that kept only one`() throws {
     var row = GroupRow()
     row.newestState = state(7)
     row.replacedStates = [state(6)]

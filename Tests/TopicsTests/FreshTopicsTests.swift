@@ -16,7 +16,7 @@ struct FreshTopicsTests {
     }
 
     @Test(arguments: UInt64(1)...3) func `created topics are usable`(seed: UInt64) throws {
-        let cluster = try TestCluster(delaySeed: seed)
+        let cluster = try TestCluster(weatherSeed: seed)
         let admin = try makeAdmin(for: cluster)
         #expect(try layout.create(on: admin) == TopicName.allCases.map(layout.name))
         for topic in TopicName.allCases {
@@ -26,9 +26,9 @@ struct FreshTopicsTests {
     }
 
     @Test(arguments: UInt64(1)...3) func `a topic created just now is not missing`(seed: UInt64) throws {
-        let cluster = try TestCluster(delaySeed: seed)
+        let cluster = try TestCluster(weatherSeed: seed)
         let admin = try makeAdmin(for: cluster)
-        // Another process would create them like this and not wait.
+        // Another process creates the topics in this way, and does not wait until they have leaders.
         let created = try admin.createTopics(
             TopicName.allCases.map { topic in
                 let requirements = layout.requirements(of: topic)
@@ -43,7 +43,7 @@ struct FreshTopicsTests {
     }
 
     @Test(arguments: UInt64(1)...3) func `a topic under deletion is created again`(seed: UInt64) throws {
-        let cluster = try TestCluster(delaySeed: seed)
+        let cluster = try TestCluster(weatherSeed: seed)
         let admin = try makeAdmin(for: cluster)
         try layout.create([.events, .reports], on: admin)
         #expect(try admin.deleteTopics([layout.name(of: .events)]).map(\.code) == [.none])

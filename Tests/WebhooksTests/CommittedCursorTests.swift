@@ -4,6 +4,8 @@ import Testing
 
 @testable import Webhooks
 
+/// Tests of the form in which a cursor is committed: the next record to read as the offset, and the records before it
+/// that are not finished as metadata, with the attempts of each.
 struct CommittedCursorTests {
     @Test func `a cursor has this form and reads back`() {
         // In base 36, the replay 35 is `z`, the offset 1000 is `rs`, and the distance 36 is `10`.

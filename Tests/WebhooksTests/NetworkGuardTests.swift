@@ -3,6 +3,7 @@ import Testing
 
 @testable import Webhooks
 
+/// Tests of the addresses that a webhook may call.
 struct NetworkGuardTests {
     @Test(arguments: [
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0",

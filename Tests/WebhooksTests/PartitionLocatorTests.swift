@@ -4,6 +4,7 @@ import Testing
 @testable import Kafka
 @testable import Webhooks
 
+/// Tests of `PartitionLocator`, which finds the cursor at which an endpoint begins to read a partition.
 struct PartitionLocatorTests {
     private let partition = TopicPartition("x.events", 3)
 

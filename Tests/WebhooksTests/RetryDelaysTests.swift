@@ -2,6 +2,7 @@ import Testing
 
 @testable import Webhooks
 
+/// Tests of the pauses between the attempts of an event.
 struct RetryDelaysTests {
     @Test(arguments: [0, 0.5, 1]) func `ten attempts last about three days`(_ chance: Double) {
         var sum = 0
@@ -26,7 +27,7 @@ struct RetryDelaysTests {
         #expect(pause(10_000_000) == 86_400_000)
     }
 
-    @Test func `a restart brings an attempt forward to a minute at most`() {
+    @Test func `after a restart, the next attempt of an event comes within a minute`() {
         #expect(RetryDelays.pauseAfterRestart(attempts: 0) == 0)
         #expect(RetryDelays.pauseAfterRestart(attempts: 1) == 5000)
         #expect((2...20).allSatisfy { RetryDelays.pauseAfterRestart(attempts: $0) == 60_000 })

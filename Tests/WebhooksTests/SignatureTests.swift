@@ -4,9 +4,9 @@ import Testing
 
 @testable import Webhooks
 
+/// Tests of the header with the signatures of a call.
 struct SignatureTests {
-    /// The example of the Standard Webhooks specification.
-    @Test func `the published example has the published signature`() throws {
+    @Test func `the example of the Standard Webhooks specification has the published signature`() throws {
         let key = try #require(Data(base64Encoded: "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
         let header = WebhookSignature.header(
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek", seconds: 1_614_265_330,

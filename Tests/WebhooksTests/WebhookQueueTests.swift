@@ -79,7 +79,7 @@ struct WebhookQueueTests {
     }
 
     /// Each seed gives other events and outcomes. The test checks the invariants after each step.
-    @Test func `in every history the events of a recipient arrive in order, and all of them`() {
+    @Test func `in every history all events are finished, and those of a recipient in order`() {
         for trial in 0..<trialCount(base: 100) {
             let seed = UInt64(trial)
             var random = SeededGenerator(seed: seed)

@@ -107,9 +107,9 @@ final class BrokerProcess {
     static func runBroker(arguments: [String]) throws {
         var settings = BrokerSettings(dataDirectory: arguments[0])
         settings.flush = arguments[1] == osFlush ? .os : .everyAck
-        // With `FLOTILLA_WEATHER` set, the broker has the delays and faults of a cluster, for tests that cannot use a
-        // real one.
-        if let seed = TestCluster.delaySeed { SeededClusterDelays(seed: seed).install(in: &settings) }
+        // In the weather run, the whole process is a cluster with faults, for tests that cannot use a real
+        // cluster.
+        if let seed = TestCluster.weatherSeed { SeededWeather(seed: seed).install(in: &settings) }
         let broker = try RunningBroker(settings: settings)
         writeAddress("127.0.0.1:\(broker.port)")
         waitForEndOfInput()

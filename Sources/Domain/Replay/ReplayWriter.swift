@@ -14,7 +14,7 @@ final class ReplayWriter {
     private static let claimMillisecondsMax = 20_000
     /// The wait for acknowledgements when the producer's queue is full.
     private static let fullQueueWaitMilliseconds: Int32 = 10
-    /// Above the largest record that a topic accepts.
+    /// The size of the largest record. It is above the size of the largest one that a topic accepts.
     private static let recordBytesMax = (4 << 20) + (1 << 18)
 
     private let deadLetters: DeadLetterTopic

@@ -60,7 +60,7 @@ package struct GroupRow: JSONRecord, Hashable {
     package var attributesBytes = 0
     /// The number of updates in this generation. It decides where each update's walk begins.
     package var updateCount = 0
-    /// Seconds since 1970.
+    /// The time at which the generation ends automatically, in seconds since 1970.
     package var endDate: Int64?
     /// A send that waits until it can get a version that is not ahead of the clock.
     package var heldSend: Send?

@@ -2,8 +2,8 @@ internal import Identifiers
 package import JSON
 internal import RecordFormat
 
-/// Counts, for one app and one partition of `groups`, the groups that only phones have named: no send has used them yet.
-/// It is a row of `groups`. Phones choose the names, so the planner limits the number of such groups.
+/// A row of `groups` that counts, for one app and one partition, the groups that only phones have named: no
+/// send has used them yet. Phones choose the names, so the planner limits the number of such groups.
 ///
 /// A phone can report an activity of any group. The phone's lane then subscribes to the group (`Subscription`), and the
 /// planner stores a `GroupRow`. The group is counted by the time until which its members may live (`membersUntil`), and

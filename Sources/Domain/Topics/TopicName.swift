@@ -19,7 +19,8 @@ package enum TopicName: String, Sendable, CaseIterable {
     case subscriptions
     /// The newest state of each group.
     case groups
-    /// For each subject, the newest version of its content. Pushes of older versions are not sent.
+    /// The newest version of each group's content, cancelled sends, and erasures of recipients. Senders read
+    /// it, and drop the pushes that are out of date.
     case superseded
     /// The part of an urgent send for each lane.
     case expansionsUrgent = "expansions.urgent"

@@ -64,8 +64,8 @@ struct TopicRequirements: Sendable, Hashable {
         }
         if let recordBytesMax { settings["max.message.bytes"] = String(recordBytesMax) }
         if isStampedByCluster { settings["message.timestamp.type"] = Self.clusterTimestamps }
-        // A record is acknowledged when this many replicas have it. One broker may be away, but no more: the
-        // fewer replicas, the less an acknowledgement is worth.
+        // A record is acknowledged when this many replicas have it. One broker may be away, but no more: with
+        // fewer replicas, a failure could lose an acknowledged record.
         if replication > 1 { settings["min.insync.replicas"] = String(replication - 1) }
         return settings
     }

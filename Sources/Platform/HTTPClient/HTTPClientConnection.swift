@@ -43,7 +43,7 @@ package final class HTTPClientConnection: TCPConnectionDelegate {
     private var isAwaitingResponse = false
     /// Whether the connection has ended.
     package private(set) var hasEnded = false
-    /// Fires at the deadline of the request. One timer serves all requests.
+    /// The timer of the request's deadline. One timer serves all requests.
     private var timer: LoopTimer?
 
     /// - Parameters:

@@ -12,7 +12,7 @@ struct ConnectionDeadlines {
         /// The connection waits for the end of the headers.
         case head
         case body(BodyProgress)
-        /// A deferred handler has the request and will fill the slot.
+        /// A deferred handler has the request and will put the answer into the slot.
         case answering(ReplySlot)
         /// The answer is being sent.
         case sending

@@ -22,8 +22,8 @@ package struct HTTPLimits: Sendable {
     package var answerMilliseconds = 30_000
     /// Time for a peer to receive an answer. Then the connection closes.
     package var sendMilliseconds = 30_000
-    /// Bytes of the request line and headers. Beyond it the answer is 431. libmicrohttpd stores them in
-    /// `connectionMemoryBytes`. If these are full, it answers 431 or 414 with its own text.
+    /// Bytes of the request line and headers. Beyond it the answer is 431. libmicrohttpd stores them in a memory of
+    /// `connectionMemoryBytes`. If that memory is full, it answers 431 or 414 with its own text.
     package var headBytesMax = 16 * 1024
     /// Header lines. Beyond it the answer is 431.
     package var headersMax = 64

@@ -4,7 +4,7 @@ package import TLS
 
 /// The TLS side of an `HTTPServer`: how connections are encrypted.
 package struct HTTPServerTLS: Sendable {
-    /// The interval in which the files of the certificate are looked at.
+    /// The interval at which the server looks for changed files of the certificate.
     static let refreshMilliseconds = 10_000
     /// The protocol that the server speaks, for ALPN.
     package static let protocols = ["http/1.1"]

@@ -9,7 +9,7 @@ struct JSONFaultScan {
         case array(index: Int)
     }
 
-    /// The levels of which the path is made. A document with more is refused, by any `JSONLimits.depthMax`.
+    /// The limit of the levels in a path. A document with more levels is refused anyway, by any `JSONLimits.depthMax`.
     private static let levelsMax = 64
 
     private var levels: [Level] = []

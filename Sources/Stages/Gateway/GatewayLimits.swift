@@ -35,17 +35,18 @@ package struct GatewayLimits: Sendable {
     package static let lookupsWaitingMax = 100
     /// The same for one key. Queries and cancellations count separately. Beyond it the answer is 503.
     package static let lookupsPerCallerWaitingMax = 20
-    /// The threads of these searches.
+    /// The threads of the searches for sends.
     package static let lookupThreads = 3
-    /// Time for one search. Then the answer is 503, or it has the records that were read until then.
+    /// Time for one search for a send. Then the answer is 503, or it has the records that were read until then.
     package static let lookupMilliseconds = 3000
-    /// Time for a call, with its wait for earlier searches. Then the answer is 503, and no search begins for it.
+    /// Time for a call that searches, with its wait for earlier searches. Then the answer is 503, and no search begins
+    /// for the call.
     package static let lookupCallMilliseconds = 10_000
     /// Waiting calls about dead letters. Each call reads their topic. Beyond it the answer is 503.
     package static let deadLetterCallsWaitingMax = 20
     /// The same for one app. Beyond it the answer is 503.
     package static let deadLetterCallsPerAppWaitingMax = 10
-    /// The threads of these calls.
+    /// The threads of the calls about dead letters.
     package static let deadLetterThreads = 2
     /// The longest body of a call that redrives or discards dead letters. Beyond it the answer is 413.
     static let deadLetterBodyBytesMax = 64 * 1024
@@ -64,7 +65,7 @@ package struct GatewayLimits: Sendable {
     package static let queryAttemptMilliseconds = 5000
     /// Insight processes that the gateway asks one after the other.
     package static let queryAttemptsMax = 3
-    /// Time for all of these attempts. Then the answer is 503.
+    /// Time for all attempts of a query together. Then the answer is 503.
     package static let queryMilliseconds = 10_000
 
     /// Bodies of reports whose taps wait for the insight stage to name their sends. Beyond it the taps are stored
@@ -72,7 +73,7 @@ package struct GatewayLimits: Sendable {
     package static let bodiesWithTapsWaitingMax = 100
     /// Taps of one body for which the gateway asks. The other taps are stored without a send.
     package static let tapsAskedPerBodyMax = 10
-    /// Time for these answers. Then the taps are stored with the sends that are known.
+    /// Time for the answers about the taps of one body. Then the taps are stored with the sends that are known.
     package static let tapMilliseconds = 1000
 
     // MARK: Rates of keys, addresses and installations

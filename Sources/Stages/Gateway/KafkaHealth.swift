@@ -3,11 +3,13 @@ internal import Lifecycle
 
 /// The state of Kafka for this gateway: whether it answers. A thread asks the cluster regularly, and every
 /// acknowledgement also counts as an answer. If a producer reports that it has lost all brokers, the thread asks at
-/// once. Without an answer Kafka counts as lost, until it answers again.
+/// once. If this request gets no answer, Kafka counts as lost until it answers again.
 final class KafkaHealth: Sendable {
+    /// The longest wait for the answer to a regular request.
     private static let probeMillisecondsMax = 2000
     /// The longest wait for the answer after a producer has lost all brokers.
     static let confirmationMillisecondsMax = 1000
+    /// The pause between two regular requests.
     private static let pauseMilliseconds = 3000
     /// The pause until the first answer, and while Kafka is lost, so that the gateway is ready soon.
     private static let shortPauseMilliseconds = 100
@@ -36,6 +38,8 @@ final class KafkaHealth: Sendable {
     /// Asks the cluster at once, because a producer has lost all brokers.
     func confirmLoss() { probe.execute { $0.confirmLoss() } }
 
+    /// Whether Kafka is not lost and has answered within `GatewayLimits.kafkaSilenceMillisecondsMax`. Otherwise
+    /// `Authorization` refuses all requests.
     func isReachable(at now: Instant) -> Bool {
         switch state.withLock({ $0 }) {
         case .unknown, .lost: false
@@ -44,7 +48,7 @@ final class KafkaHealth: Sendable {
         }
     }
 
-    /// Whether all brokers are lost. Then no record is stored within its time.
+    /// Whether all brokers are lost. Then each `SharedProducer` gives its waiting requests up.
     var isLost: Bool { if case .lost = state.withLock({ $0 }) { true } else { false } }
 
     /// The requests to the cluster. They block its loop, which has no other work.
@@ -63,7 +67,7 @@ final class KafkaHealth: Sendable {
         }
 
         private func probe() {
-            _ = ask(withinMilliseconds: KafkaHealth.probeMillisecondsMax)
+            _ = askCluster(withinMilliseconds: KafkaHealth.probeMillisecondsMax)
             let pause =
                 if case .answered = state.withLock({ $0 }) {
                     KafkaHealth.pauseMilliseconds
@@ -74,12 +78,14 @@ final class KafkaHealth: Sendable {
         }
 
         func confirmLoss() {
-            guard !ask(withinMilliseconds: KafkaHealth.confirmationMillisecondsMax) else { return }
+            let hasAnswered = askCluster(withinMilliseconds: KafkaHealth.confirmationMillisecondsMax)
+            if hasAnswered { return }
             state.withLock { $0 = .lost }
             timer?.schedule(at: .now())
         }
 
-        private func ask(withinMilliseconds limit: Int) -> Bool {
+        /// Asks the cluster about the topic and notes an answer. Returns false if none comes in time.
+        private func askCluster(withinMilliseconds limit: Int) -> Bool {
             guard queries.doesAnswer(aboutTopic: topic, withinMilliseconds: limit) else { return false }
             state.withLock { $0 = .answered(at: .now()) }
             return true

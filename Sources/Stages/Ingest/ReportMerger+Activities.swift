@@ -18,12 +18,13 @@ extension ReportMerger {
         }
         guard time > lastSeenAt else { return index }
         // A later sign of life revives an activity that was only expired, unregistered or missing in a list.
-        let neededRevival =
+        let isRevival =
             context.installation.activities[index].isExpired
             || context.installation.endCause(of: context.installation.activities[index]) != nil
         context.installation.activities[index].lastSeenAt = time
+        // A repeated sign of life is written once per interval, a revival at once.
         context.noteEffect(.repeated, since: lastSeenAt, interval: writeInterval.updateTokenMilliseconds)
-        if neededRevival { context.markChanged() }
+        if isRevival { context.markChanged() }
         return index
     }
 
@@ -108,15 +109,15 @@ extension ReportMerger {
         context.noteEffect(
             effect, since: old.runningActivities?.at, interval: writeInterval.updateTokenMilliseconds)
         context.affectedRows.insertAll()
-        // A changed list counts as a change already. A repeated list only has a later time, but that can end an activity
-        // that was reported between the two lists, or revive an expired one that the list names. Pruning finds out about
-        // a revival, and it runs only after a change. So this report counts as a change if any activity is expired.
+        // A changed list counts as a change already. A repeated list has only a later time, which can still
+        // end an activity that was reported between the two lists.
         guard effect == .repeated else { return }
         let new = context.installation
-        let mayChangeActivity = new.activities.contains {
-            $0.isExpired || old.endCause(of: $0) != new.endCause(of: $0)
-        }
-        if mayChangeActivity { context.markChanged() }
+        let changesEnd = new.activities.contains { old.endCause(of: $0) != new.endCause(of: $0) }
+        // The later time can also revive an expired activity that the list names. Only `prune` finds that
+        // out, and a change makes sure that it runs.
+        let mayRevive = new.activities.contains(where: \.isExpired)
+        if changesEnd || mayRevive { context.markChanged() }
     }
 
     /// Merges the facts of an activity that hold whether it runs or not, and returns its index.

@@ -62,16 +62,16 @@ extension ReportMerger {
         }
     }
 
-    /// Notes that another installation has reported the same start token later. The time of the report is the time at
-    /// which that installation reported the token. A token that this installation has reported after it stays, and is
-    /// claimed.
+    /// Notes that another installation has reported the same start token later. The time of the report is the
+    /// time at which that installation reported the token. If this installation has reported the token even
+    /// later, it keeps the token and claims it.
     func mergeTakenOverToken(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         guard let lostToken = report.proof else { throw RejectedReport.missing(field: "tokenHash") }
         for index in context.installation.startTokens.indices {
             guard var token = context.installation.startTokens[index].token, token.sealed != nil,
                 token.hash == lostToken.tokenHash, token.environment == report.environment
             else { continue }
-            // Without a change, a claim would not be sent.
+            // A report without a change sends no claim, so it counts as a change in any case.
             context.markChanged()
             if token.at.event > context.time.event {
                 context.claim = TokenClaim(

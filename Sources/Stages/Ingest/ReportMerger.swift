@@ -88,8 +88,8 @@ package final class ReportMerger {
     /// Merges all fields of a report. A missing field leaves the known value unchanged.
     func mergeFields(from report: Report, into context: inout MergeContext) throws(RejectedReport) {
         switch report.kind {
-        // The sender and ingest itself make these reports, and name the token by its hash. So these reports have their
-        // own rules about erasures.
+        // These reports come from the sender and from ingest itself. They name a token only by its hash and
+        // bring no data of a person. So an erasure does not drop them as a whole: each has its own rule.
         case .deadToken: try mergeTokenRefusal(from: report, into: &context)
         case .provenToken: try mergeTokenProof(from: report, into: &context)
         case .tokenTakenOver: try mergeTakenOverToken(from: report, into: &context)
@@ -124,8 +124,9 @@ package final class ReportMerger {
         }
     }
 
-    /// Completes a merge after all fields: applies a move and the passage of time, and makes the changes and events. If
-    /// only times have changed, and none of them is due for a write, the rows stay as they are.
+    /// Completes a merge after all fields: applies a move and the passage of time, and makes the changes and
+    /// events. If only times have changed, and none of them is due for a write (`WriteInterval`), the rows
+    /// stay as they are.
     private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {

@@ -12,7 +12,8 @@ package struct SchedulerSettings: OperatorSettings {
     package var firesMax = 2000
     /// The most timers that fire in a second. Late timers wait for the next seconds.
     package var firesPerSecond = 100_000
-    /// The time after which a jump of a clock is believed. Until then timers fire by the lower time.
+    /// The time after which a jump of a clock is believed: the confirmation time of `ClusterClock`. Until
+    /// then timers fire by the lower time.
     package var holdMilliseconds = 30_000
     /// The most timers that are committed and not yet read back. Above it the loop stops reading commands.
     package var overlayRowsMax = 20_000

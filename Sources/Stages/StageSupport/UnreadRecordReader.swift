@@ -2,8 +2,8 @@ package import Kafka
 internal import Lifecycle
 package import Telemetry
 
-/// Reads the first unread record of each group in each partition, for the age of the lag. It reads all
-/// positions in one pass, and is used on one thread only.
+/// A reader of the first unread record of each group in each partition. The age of that record is the age of
+/// the group's lag. It reads all positions in one pass, and is used on one thread only.
 package final class UnreadRecordReader {
     /// The position in a partition at which a group continues.
     package struct GroupPosition: Hashable {
@@ -109,7 +109,8 @@ package final class UnreadRecordReader {
                 unread.caughtUp.formUnion(remaining.removeValue(forKey: partition) ?? [])
             }
             consumer.pause(Array(ended))
-            // The position of the next group may be far ahead.
+            // The next position of a partition may be far ahead, so the reader goes there without the records
+            // in between.
             let next = reached.compactMap { remaining[$0]?.first?.start }
             if !next.isEmpty { try consumer.seek(to: next, withinMilliseconds: Self.readMilliseconds) }
         }

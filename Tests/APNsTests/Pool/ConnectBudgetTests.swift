@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-/// Returns the instant so many milliseconds after the start.
+/// Returns the instant this many milliseconds after the start.
 private func instant(_ milliseconds: Int) -> Instant {
     Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
 }
@@ -42,6 +42,7 @@ private func instant(_ milliseconds: Int) -> Instant {
                 lastConnectAt[app] = instant(time)
             }
         }
+        // The budget has 600 connects in this minute, and a quarter of them is 150.
         let workingCount = connectCounts[200, default: 0]
         #expect(workingCount >= 440, "\(workingCount) of 600")
         let failing = connectCounts.filter { $0.key < 200 }

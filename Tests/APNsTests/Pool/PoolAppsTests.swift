@@ -43,8 +43,8 @@ import Testing
 
     /// Submits requests, and runs the world for one round.
     private func submitAndRun(count: Int, in world: inout PoolWorld) -> [Int] {
-        let limits = PushDeadlines(deadline: world.now.advanced(byMilliseconds: 5_000))
-        let submitted = (0..<count).compactMap { _ in world.submit(limits) }
+        let deadlines = PushDeadlines(deadline: world.now.advanced(byMilliseconds: 5_000))
+        let submitted = (0..<count).compactMap { _ in world.submit(deadlines) }
         world.send()
         world.run(milliseconds: Self.roundMilliseconds)
         return submitted

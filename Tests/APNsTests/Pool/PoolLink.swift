@@ -8,7 +8,7 @@ struct PoolLink {
     struct Stream {
         let ticket: PoolTicket
         let request: Int
-        let limits: PushDeadlines
+        let deadlines: PushDeadlines
         /// Whether its bytes were sent.
         var isSent = false
         /// Whether its outcome was reported. After that, only a late answer or its absence is reported.
@@ -44,7 +44,7 @@ struct PoolLink {
     private var nextStream = 1
     /// Number of unsent requests at which the session takes no more.
     private let unsentMax: Int
-    /// Whether a request was not taken and the pool was not told since that the session can take more.
+    /// Whether the session has refused a request, and the pool does not know yet that the session can take more.
     var isFull = false
     /// Last stream of the server's GOAWAY, from the moment when the server sends it.
     var goawayLast = Int.max
@@ -89,8 +89,8 @@ struct PoolLink {
     }
 
     /// Opens a stream for a request. Its bytes leave with `flush`.
-    mutating func send(_ ticket: PoolTicket, request: Int, limits: PushDeadlines) {
-        streams[nextStream] = Stream(ticket: ticket, request: request, limits: limits)
+    mutating func send(_ ticket: PoolTicket, request: Int, deadlines: PushDeadlines) {
+        streams[nextStream] = Stream(ticket: ticket, request: request, deadlines: deadlines)
         nextStream += 2
     }
 
@@ -104,7 +104,7 @@ struct PoolLink {
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) {
             if stream.isGivenUp {
                 closed.append(id)
-            } else if !stream.isSent, stream.limits.sendBy <= now {
+            } else if !stream.isSent, stream.deadlines.sendBy <= now {
                 tooLate.append(id)
             } else if !stream.isSent {
                 streams[id]?.isSent = true

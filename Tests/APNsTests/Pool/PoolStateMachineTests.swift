@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-/// Returns the instant so many milliseconds after the start.
+/// Returns the instant this many milliseconds after the start.
 private func instant(_ milliseconds: Int) -> Instant {
     Instant(nanoseconds: 0).advanced(byMilliseconds: milliseconds)
 }
@@ -267,7 +267,7 @@ private struct PoolFixture {
 }
 
 @Test func `an unauthorized connection of the suspects is retired after one overdue push`() {
-    var settings = PoolSettings().forSuspects
+    var settings = PoolSettings().settings(for: .suspect)
     settings.backoffMilliseconds = 0...0
     var pool = PoolStateMachine(settings: settings, seed: 1)
     var budget = ConnectBudget()

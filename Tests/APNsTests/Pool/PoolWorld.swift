@@ -12,7 +12,7 @@ import Simulation
 struct PoolWorld {
     /// A request as its owner knows it.
     struct OwnedRequest {
-        var limits: PushDeadlines
+        var deadlines: PushDeadlines
         /// Position among the requests that were never sent. Nil once it was sent.
         var position: Int?
         var end: PushEnd?
@@ -114,13 +114,13 @@ struct PoolWorld {
     }
 
     /// Submits a request, and returns its number, or nil if it was refused.
-    mutating func submit(_ limits: PushDeadlines) -> Int? {
+    mutating func submit(_ deadlines: PushDeadlines) -> Int? {
         let capacity = pool.capacity
         do {
-            let ticket = try pool.submit(sendBy: limits.sendBy, attempts: limits.attempts, at: now)
+            let ticket = try pool.submit(sendBy: deadlines.sendBy, attempts: deadlines.attempts, at: now)
             if capacity == 0 { brokenRules.insert("took a request although it was full") }
             lastPosition += 1
-            let request = addRequest(ticket: ticket, limits: limits, position: lastPosition)
+            let request = addRequest(ticket: ticket, deadlines: deadlines, position: lastPosition)
             if openRequests.count > pool.settings.requestsMax {
                 brokenRules.insert("more requests than requestsMax")
             }
@@ -132,10 +132,10 @@ struct PoolWorld {
         }
     }
 
-    private mutating func addRequest(ticket: PoolTicket, limits: PushDeadlines, position: Int) -> Int {
+    private mutating func addRequest(ticket: PoolTicket, deadlines: PushDeadlines, position: Int) -> Int {
         lastRequest += 1
         openRequests[ticket] = lastRequest
-        requests[lastRequest] = OwnedRequest(limits: limits, position: position)
+        requests[lastRequest] = OwnedRequest(deadlines: deadlines, position: position)
         unsentPositions.insert(position)
         return lastRequest
     }
@@ -192,14 +192,14 @@ struct PoolWorld {
                 return
             }
             if let rule = link.ruleBrokenBySending(with: pool.settings, at: now) { brokenRules.insert(rule) }
-            if known.limits.sendBy <= now { brokenRules.insert("sent a request whose sendBy had passed") }
+            if known.deadlines.sendBy <= now { brokenRules.insert("sent a request whose sendBy had passed") }
             noteFirstSend(of: request)
             guard link.takesMore else {
                 links[next.connection]?.isFull = true
                 pool.requeueUnsent(next.ticket)
                 continue
             }
-            link.send(next.ticket, request: request, limits: known.limits)
+            link.send(next.ticket, request: request, deadlines: known.deadlines)
             links[next.connection] = link
         }
         act()
@@ -241,7 +241,7 @@ struct PoolWorld {
         let verdict = pool.end(ticket, with: outcome, at: now)
         if case .answered = outcome, verdict == .retry, let request = openRequests[ticket] {
             requests[request]?.retries += 1
-            if let known = requests[request], known.retries >= known.limits.attempts {
+            if let known = requests[request], known.retries >= known.deadlines.attempts {
                 brokenRules.insert("tried more often than allowed")
             }
         }
@@ -341,10 +341,10 @@ struct PoolWorld {
     private mutating func expire(_ number: UInt32) {
         guard let streams = links[number]?.streams else { return }
         for (id, stream) in streams.sorted(by: { $0.key < $1.key }) where !stream.isGivenUp {
-            let limits = stream.limits
-            let isTooLateToSend = !stream.isSent && limits.sendBy <= now
-            guard limits.deadline <= now || isTooLateToSend else { continue }
-            let isGivenUp = now.milliseconds(since: limits.deadline) >= lateMilliseconds || !stream.isSent
+            let deadlines = stream.deadlines
+            let isTooLateToSend = !stream.isSent && deadlines.sendBy <= now
+            guard deadlines.deadline <= now || isTooLateToSend else { continue }
+            let isGivenUp = now.milliseconds(since: deadlines.deadline) >= lateMilliseconds || !stream.isSent
             links[number]?.streams[id]?.isReported = true
             links[number]?.streams[id]?.isGivenUp = isGivenUp
             if !stream.isReported {

@@ -16,13 +16,16 @@ struct ClockTests {
         }
         try withBroker(settings) { broker in
             let client = try broker.client()
-            // One hour.
-            let topicSettings = ["retention.ms": "3600000", "message.timestamp.type": "LogAppendTime"]
+            let hourMilliseconds = "3600000"
+            let topicSettings = [
+                "retention.ms": hourMilliseconds, "message.timestamp.type": "LogAppendTime",
+            ]
             #expect(try client.createTopic("t", settings: topicSettings) == ErrorCode.none)
             client.produce(to: "t", value: "v", correlation: 1)
             #expect(try produceAnswer(in: try client.receive().body).offset == 0)
-            // 30 days. The metric then shows about 2,592,000 s.
-            leadMilliseconds.withLock { $0 = 30 * 86_400_000 }
+            let dayMilliseconds: Int64 = 86_400_000
+            leadMilliseconds.withLock { $0 = 30 * dayMilliseconds }
+            // The metric shows about 2,592,000 s, the 30 days.
             try waitUntil {
                 broker.metrics.render().contains("\nflotilla_broker_clock_lead_seconds 2")
             }

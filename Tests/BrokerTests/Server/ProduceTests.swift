@@ -26,14 +26,16 @@ struct ProduceTests {
         try withBroker { broker in
             let client = try broker.client()
             _ = try client.createTopic("t")
-            var batch = BatchBuilder.batch([NewRecord(key: nil, value: [1, 2, 3])], time: 1)
-            batch[batch.count - 1] ^= 1
-            client.produce(to: "t", batch: batch, correlation: 1)
+            var damaged = BatchBuilder.batch([NewRecord(key: nil, value: [1, 2, 3])], time: 1)
+            damaged[damaged.count - 1] ^= 1
+            client.produce(to: "t", batch: damaged, correlation: 1)
             #expect(try produceAnswer(in: try client.receive().body).error == .corruptMessage)
-            client.produce(to: "u", value: "v", correlation: 2)
+            client.produce(to: "missing", value: "v", correlation: 2)
             #expect(try produceAnswer(in: try client.receive().body).error == .unknownTopicOrPartition)
+            // Kafka knows the numbers of acks -1, 0 and 1.
             client.produce(to: "t", value: "v", acks: 5, correlation: 3)
             #expect(try produceAnswer(in: try client.receive().body).error == .invalidRequiredAcks)
+            // Only the coordinators write to their topics.
             client.produce(to: CoordinatorTopic.groups, value: "v", correlation: 4)
             #expect(try produceAnswer(in: try client.receive().body).error == .invalidTopic)
             client.produce(to: "t", batch: [], correlation: 5)

@@ -81,12 +81,20 @@ struct KeyCallsTests {
         #expect(deleted["status"] as? Int == 204 && fixture.catalog.keys.isEmpty)
     }
 
-    @Test mutating func `wrong bodies, foreign keys and too many keys are refused`() throws {
-        func refused(_ body: String) -> [String] { problems { try KeyCalls.create(in: context(body)) } }
-        #expect(refused("{}") == ["422 role missing"])
-        #expect(refused(#"{"role":"owner"}"#) == ["422 role invalid"])
-        #expect(refused(#"{"role":"read","expiresAt":1000}"#) == ["422 expiresAt out_of_range"])
-        #expect(refused(#"{"role":"read","app":"bank"}"#) == ["422 app unknown_field"])
+    @Test mutating func `a wrong body neither creates nor changes a key`() throws {
+        func problemsOfCreation(_ body: String) -> [String] {
+            problems { try KeyCalls.create(in: context(body)) }
+        }
+        #expect(problemsOfCreation("{}") == ["422 role missing"])
+        #expect(problemsOfCreation(#"{"role":"owner"}"#) == ["422 role invalid"])
+        #expect(problemsOfCreation(#"{"role":"read","expiresAt":1000}"#) == ["422 expiresAt out_of_range"])
+        #expect(problemsOfCreation(#"{"role":"read","app":"bank"}"#) == ["422 app unknown_field"])
+        let own = try carryOut(KeyCalls.create(in: context(#"{"role":"read"}"#)))
+        let id = try #require(own["id"] as? String)
+        #expect(problems { try KeyCalls.change(in: context("{}", id: id)) } == ["422 name invalid"])
+    }
+
+    @Test mutating func `a key of another app is unknown`() {
         let foreign = APIKeyText.makeKey(app: "bank", role: .admin, atMilliseconds: 0).record
         _ = fixture.catalog.apply(key: foreign.key, value: foreign.encoded(), with: JSONReader())
         #expect(problems { try KeyCalls.show(in: context(id: foreign.id)) } == ["404 id key_unknown"])
@@ -94,14 +102,14 @@ struct KeyCallsTests {
         #expect(
             problems { try KeyCalls.change(in: context(#"{"name":"x"}"#, id: foreign.id)) }
                 == ["404 id key_unknown"])
-        let own = try carryOut(KeyCalls.create(in: context(#"{"role":"read"}"#)))
-        let id = try #require(own["id"] as? String)
-        #expect(problems { try KeyCalls.change(in: context("{}", id: id)) } == ["422 name invalid"])
-        for _ in 1..<KeyCalls.countPerAppMax {
+    }
+
+    @Test mutating func `an app that has the most keys gets no further one`() {
+        for _ in 0..<KeyCalls.countPerAppMax {
             let key = APIKeyText.makeKey(app: "shop", role: .read, atMilliseconds: 0).record
             _ = fixture.catalog.apply(key: key.key, value: key.encoded(), with: JSONReader())
         }
-        #expect(refused(#"{"role":"read"}"#) == ["409  too_many"])
+        #expect(problems { try KeyCalls.create(in: context(#"{"role":"read"}"#)) } == ["409  too_many"])
     }
 
     @Test mutating func `the app can be read, changed and written back, and keeps its secrets`() throws {

@@ -39,7 +39,7 @@ struct KeysServiceTests {
         await bench.stop()
         // Each change is in the audit with its author, and no record has the text of the key.
         let admin = try #require(bench.keyRecords["shop/admin"])
-        // The bench has written the apps with their keys and types, and the gateway its start.
+        // Before, the bench has written two apps, their keys and a type of each, and the gateway has written its start.
         let writtenBefore = 2 + bench.keyRecords.count + 2 + 1
         let entries = try await bench.audit(atLeast: writtenBefore + 3)
         let actions = entries.filter { $0.author == admin.id }.map { "\($0.action) \($0.subject ?? "")" }

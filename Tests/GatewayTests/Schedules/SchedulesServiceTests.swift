@@ -27,7 +27,7 @@ struct SchedulesServiceTests {
 
     /// The body of an update that is due after some seconds.
     private static func laterUpdate(afterSeconds seconds: Int) -> String {
-        #"{"when":{"offset":\#(seconds)},\#(SendsServiceTests.update().dropFirst())"#
+        SendsServiceTests.update().adding(member: "when", value: #"{"offset":\#(seconds)}"#)
     }
 
     private static let path = "/v1/schedules"

@@ -32,7 +32,7 @@ struct CrossAppTests {
         case 3:
             return Call(
                 method: "POST", path: "/v1/sends",
-                body: #"{"app":"bank",\#(SendsServiceTests.update(ofGroup: group).dropFirst())"#)
+                body: SendsServiceTests.update(ofGroup: group).adding(member: "app", value: #""bank""#))
         case 4:
             return Call(
                 method: "POST", path: "/v1/sends",

@@ -99,7 +99,7 @@ struct IdempotencyTests {
         let first = try await post(SendsServiceTests.update(), key: "k1")
         let version = try #require(Int(try first.member("version")))
         func update(score: Int) -> String {
-            #"{"ifVersion":\#(version),\#(SendsServiceTests.update(score: score).dropFirst())"#
+            SendsServiceTests.update(score: score).adding(member: "ifVersion", value: "\(version)")
         }
         let next = try await post(update(score: 2), key: nil)
         #expect(next.status == 202, "\(next.body)")
@@ -110,7 +110,7 @@ struct IdempotencyTests {
             let progress = try await bench.call("GET", "/v1/sends/\(id)", key: "shop/read")
             #expect(try progress.member("verdict") == "newer_state", "\(progress.body)")
         }
-        let start = #"{"ifVersion":1,\#(SendsServiceTests.start().dropFirst())"#
+        let start = SendsServiceTests.start().adding(member: "ifVersion", value: "1")
         #expect(try await post(start, key: nil).code == "not_allowed")
         // The three sends for the older version, and the start.
         #expect(

@@ -144,8 +144,8 @@ struct SendProgressTests {
     @Test func `a cancel of a send to one user of a group names the user, planned or not`() async throws {
         let bench = try await GatewayBench.forSends()
         for isPlanned in [false, true] {
-            let body =
-                "{\"audience\":{\"users\":[\"jane\"]}," + SendsServiceTests.update().dropFirst()
+            let body = SendsServiceTests.update().adding(
+                member: "audience", value: #"{"users":["jane"]}"#)
             let id = try await bench.call("POST", "/v1/sends", body: body).member("sendId")
             if isPlanned {
                 var planned = ProgressRecord.PlannerPart(.held)

@@ -113,6 +113,16 @@ extension GatewayBench {
     }
 }
 
+extension String {
+    /// Returns this JSON object with one more member in front.
+    ///
+    /// - Parameter value: The value of the member as JSON.
+    func adding(member name: String, value: String) -> String {
+        let otherMembers = drop { $0 != "{" }.dropFirst()
+        return #"{"\#(name)":\#(value),\#(otherMembers)"#
+    }
+}
+
 extension HTTPAnswer {
     /// Returns a member of the answer's object.
     func member(_ name: String) throws -> String {

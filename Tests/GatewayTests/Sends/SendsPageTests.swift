@@ -17,6 +17,7 @@ struct SendsPageTests {
         let bench = try await GatewayBench.onTestCluster()
         try await bench.startAndWait()
         let examples = PageExamples(in: page)
+        // The six examples make nine calls. Seven of the calls are sends, and three of these are updates.
         #expect(examples.count == 6)
         #expect(try await examples.run(on: bench).count == 9)
         let events = try await bench.sends(atLeast: 7).map(\.content.event)

@@ -164,7 +164,7 @@ struct SendsServiceTests {
         let number = try created.member("notificationKey")
         // The second gateway has not read the definition yet.
         #expect(try await define(second, body, key: "welcome").body == created.body)
-        let other = #"{"groupId":"other","# + body.drop { $0 != "{" }.dropFirst()
+        let other = body.adding(member: "groupId", value: #""other""#)
         let refused = try await define(second, other, key: "welcome")
         #expect(refused.status == 409 && refused.code == "idempotency_conflict", "\(refused.body)")
         #expect(try refused.member("notificationKey") == number)

@@ -40,6 +40,7 @@ package struct SendGenerator {
 
     package static func isBusy(_ key: ScopeKey) -> Bool { key.group?.hasPrefix("busy") ?? false }
 
+    /// Returns the next request. Some requests to quiet groups come twice in a row.
     package mutating func next() -> GeneratedRequest {
         if let repeated = requestToRepeat {
             requestToRepeat = nil

@@ -21,6 +21,7 @@ package enum InvalidRecord {
         Array(repeating: 0x7B, count: 900_000),
     ]
 
+    /// Returns one of the examples.
     package static func random(using random: inout SeededGenerator) -> [UInt8]? {
         // The large record is rare, so that a proof does not mainly move bytes.
         let isLarge = random.number(below: 50) == 0

@@ -23,6 +23,8 @@ package final class RecordWriter {
 
     package func write(_ report: Report) { write(key: report.key, value: report.encoded()) }
 
+    /// Writes a record.
+    ///
     /// - Parameter partition: The partition, or nil if the key decides.
     package func write(key: [UInt8]?, value: [UInt8]?, partition: Int32? = nil) {
         producer.send(to: topic, partition: partition, key: key?.span, value: value?.span)

@@ -20,6 +20,7 @@ package struct ReportGenerator {
         random = SeededGenerator(seed: seed)
     }
 
+    /// Returns the next report.
     package mutating func next() -> Report {
         let number = random.number(below: installations)
         let id = "phone-\(number)"

@@ -24,6 +24,8 @@ struct InstallationReplay {
         (self.fleet, self.backend, self.group) = (fleet, backend, group)
     }
 
+    /// Replays the reports and the sends, and compares the fleet with the one before.
+    ///
     /// - Returns: The faults as texts.
     func run(after sends: [FleetBackend.AcceptedSend]) async throws -> [String] {
         let match = FleetMatch(group: group, fleet: fleet, backend: backend)

@@ -5,13 +5,13 @@ internal import Lifecycle
 /// A cluster with real transactions for one test: the embedded broker in this process, on an empty directory
 /// that is removed with this object.
 ///
-/// If `FLOTILLA_KAFKA` contains an address, it is that cluster with its existing content. So tests must use unique
-/// names for topics, groups and transactional ids. If `FLOTILLA_WEATHER` contains a seed, the embedded broker has the
-/// delays and errors of `ClusterDelayModel`.
+/// If `FLOTILLA_KAFKA` contains addresses, no broker is started, and this object is the cluster there with its existing
+/// content. So tests must use unique names for topics, groups and transactional ids. If `FLOTILLA_WEATHER` contains a
+/// seed, the embedded broker has weather: the delays and errors of `ClusterDelayModel`.
 package final class TestCluster: Sendable {
     package let brokers: [String]
     private let embedded: RunningBroker?
-    private let delays: SeededClusterDelays?
+    private let weather: SeededWeather?
 
     /// The addresses of all embedded brokers that tests have started in this process.
     private static let temporaryBrokers = TracedLock<Set<String>>([])
@@ -27,21 +27,21 @@ package final class TestCluster: Sendable {
             self.init(externalBrokers: externalBrokers)
         } else {
             try self.init(
-                delaySeed: Self.delaySeed.map { Self.derivedSeed(from: $0, file: file, line: line) })
+                weatherSeed: Self.weatherSeed.map { Self.derivedSeed(from: $0, file: file, line: line) })
         }
     }
 
     private init(externalBrokers: [String]) {
         brokers = externalBrokers
         embedded = nil
-        delays = nil
+        weather = nil
     }
 
-    /// Starts the embedded broker, independent of the environment.
-    package init(delaySeed seed: UInt64?) throws {
+    /// Starts the embedded broker, independent of the environment. Without a seed it has no weather.
+    package init(weatherSeed seed: UInt64?) throws {
         var settings = try BrokerSettings.temporary()
-        delays = seed.map { SeededClusterDelays(seed: $0) }
-        delays?.install(in: &settings)
+        weather = seed.map { SeededWeather(seed: $0) }
+        weather?.install(in: &settings)
         let broker = try RunningBroker(settings: settings)
         brokers = Self.registerTemporary(broker)
         embedded = broker
@@ -51,7 +51,7 @@ package final class TestCluster: Sendable {
     package init(injecting faults: any ClusterDelays) throws {
         var settings = try BrokerSettings.temporary()
         settings.clusterDelays = faults
-        delays = nil
+        weather = nil
         let broker = try RunningBroker(settings: settings)
         brokers = Self.registerTemporary(broker)
         embedded = broker
@@ -72,7 +72,7 @@ package final class TestCluster: Sendable {
     }
 
     /// Whether the weather lets the leaders of a topic serve.
-    package func isServing(topic: String) -> Bool { delays?.isServing(topic: topic) ?? true }
+    package func isServing(topic: String) -> Bool { weather?.isServing(topic: topic) ?? true }
 
     /// The cluster in the environment.
     package static var environmentBrokers: [String]? {
@@ -80,7 +80,7 @@ package final class TestCluster: Sendable {
     }
 
     /// The seed of the weather in the environment.
-    package static var delaySeed: UInt64? { environmentValue(of: "FLOTILLA_WEATHER").flatMap(UInt64.init) }
+    package static var weatherSeed: UInt64? { environmentValue(of: "FLOTILLA_WEATHER").flatMap(UInt64.init) }
 
     private static func environmentValue(of name: String) -> String? {
         let text = unsafe getenv(name).map { unsafe String(cString: $0) }

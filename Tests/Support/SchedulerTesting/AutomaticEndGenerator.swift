@@ -8,7 +8,7 @@ package struct AutomaticEndGenerator {
     private static let userCount = 40
     private static let groupCount = 5
     /// The distance of a late record in generations. It is odd, and other records have even generations, so no two
-    /// records have the same one.
+    /// records have the same generation.
     private static let lateGenerations: Int64 = 101
     /// The generations count up from here. They are above those of real sends, which are seconds since 1970.
     private static let firstGeneration: Int64 = 1_700_000_000_000

@@ -29,6 +29,8 @@ package struct ScheduleCommandGenerator {
         random = SeededGenerator(seed: seed)
     }
 
+    /// Returns the next command. Each has its own request id, and each schedule its own send.
+    ///
     /// - Parameter now: The time in milliseconds since 1970.
     package mutating func next(at now: Int64) -> ScheduleCommand {
         count += 1
@@ -72,6 +74,7 @@ package struct ScheduleCommandGenerator {
         text: #"{"remaining":0,"status":"ready","#
             + #""chest":{"kind":"golden","level":7,"rewards":["coins","gems","cards"]}}"#)
 
+    /// Returns an update of the group `chest` for one user.
     package static func makeSend(id: String, user: String, at now: Int64) -> Send {
         var content = PushContent(.update)
         content.contentState = contentState

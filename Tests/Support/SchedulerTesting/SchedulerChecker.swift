@@ -9,7 +9,7 @@ internal import Topics
 /// A check of all records that schedulers have committed. Each command must have one reply, and each timer one outcome.
 /// It reads the topics after the end of all work, and knows nothing of processes and crashes.
 package struct SchedulerChecker {
-    /// The time before the due time in milliseconds. The scheduler promises that an earlier cancel always wins.
+    /// A cancel always wins if its record is written at least this long before the due time.
     private static let cancelLeadMilliseconds: Int64 = 2000
 
     private enum TimerOutcome { case fired, expired, cancelled, replaced }
@@ -199,6 +199,7 @@ package struct SchedulerChecker {
             case .scheduled(let scheduled) where scheduled.send == id:
                 if outcomes[id] == nil { recordFault("\(id) has no outcome") }
                 if scheduled.dueAt != timer.dueAt { recordFault("\(id) has another due time in its reply") }
+                // Only a timer that must not be late can expire. The other limits in tests are ten minutes or more.
                 if outcomes[id] == .expired, timer.schedule.latenessMillisecondsMax > 0 {
                     recordFault("\(id) expired")
                 }

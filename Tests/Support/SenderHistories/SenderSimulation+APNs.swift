@@ -29,7 +29,7 @@ extension SenderSimulation {
             state: .waiting)
         if usesRealPools {
             return submitPush(
-                of: process, flight: flight, app: sheet.head.app, isSuspect: push.isSuspect)
+                of: process, flight: flight, app: sheet.head.app, over: push.connections)
         }
         process.pushesInFlight.append(flight)
     }

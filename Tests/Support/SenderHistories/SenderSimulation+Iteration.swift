@@ -6,27 +6,27 @@ internal import Simulation
 
 // One iteration of a process's loop: the plan decides, and the simulation carries out its actions.
 extension SenderSimulation {
-    /// The connections of one app in one environment, or its connections for suspect tokens.
+    /// One kind of connections of an app in an environment.
     private struct CapacityKey: Hashable {
         let app: AppEnvironment
-        let isSuspect: Bool
+        let connections: PushConnections
     }
 
     /// Lets the plan make one iteration, and checks that it respects the capacities and the permits.
     func runIteration(of process: SimulatedProcess) {
         // The first answer counts. The plan must remember it during an iteration.
         var capacities: [CapacityKey: Int] = [:]
-        process.plan.step(at: time) { sheet, isSuspect in
+        process.plan.step(at: time) { sheet, connections in
             if sheet.head.app == Self.faultyApp, appFault == .noKey {
                 return .closed(reason: "no_provider_key")
             }
-            let freeCapacity = capacity(ofApp: sheet.head.app, isSuspect: isSuspect, in: process)
-            let key = CapacityKey(app: sheet.app.name, isSuspect: isSuspect)
+            let freeCapacity = capacity(ofApp: sheet.head.app, connections: connections, in: process)
+            let key = CapacityKey(app: sheet.app.name, connections: connections)
             if capacities[key] == nil { capacities[key] = freeCapacity }
             return .open(capacity: freeCapacity)
         }
         for push in process.plan.actions.pushes {
-            capacities[CapacityKey(app: push.sheet.app.name, isSuspect: push.isSuspect), default: 0] -= 1
+            capacities[CapacityKey(app: push.sheet.app.name, connections: push.connections), default: 0] -= 1
         }
         if capacities.values.contains(where: { $0 < 0 }) {
             reportViolation("more pushes than the connections take")
@@ -36,8 +36,12 @@ extension SenderSimulation {
     }
 
     /// Returns the number of pushes that an app's connections take now. Without the production's pools it is random.
-    private func capacity(ofApp app: String, isSuspect: Bool, in process: SimulatedProcess) -> Int {
-        if usesRealPools { return pool(of: process, app: app, isSuspect: isSuspect).stateMachine.capacity }
+    private func capacity(ofApp app: String, connections: PushConnections, in process: SimulatedProcess)
+        -> Int
+    {
+        if usesRealPools {
+            return pool(of: process, app: app, connections: connections).stateMachine.capacity
+        }
         if app == Self.faultyApp, appFault == .noAnswer { return random.number(below: 2) }
         return isCalm ? 4 : random.number(below: 4)
     }

@@ -11,9 +11,11 @@ extension SenderSimulation {
     /// The time within which APNs must answer a push. After it the outcome counts as unknown.
     private static let answerMillisecondsMax = 5_000
 
-    /// Returns the pool for an app's pushes, with small random limits. Pushes to suspect tokens have their own pool.
-    func pool(of process: SimulatedProcess, app: String, isSuspect: Bool) -> SimulatedPool {
-        let key = SimulatedPoolKey(app: app, isSuspect: isSuspect)
+    /// Returns the pool for an app's pushes, with small random limits. Each kind of connections has its own pool.
+    func pool(
+        of process: SimulatedProcess, app: String, connections: PushConnections
+    ) -> SimulatedPool {
+        let key = SimulatedPoolKey(app: app, connections: connections)
         if let knownPool = process.pools[key] { return knownPool }
         var settings = PoolSettings()
         settings.connectionsMax = 1 + random.number(below: 2)
@@ -30,9 +32,10 @@ extension SenderSimulation {
 
     /// Gives a push to its pool, which refuses it if it has no room.
     func submitPush(
-        of process: SimulatedProcess, flight: SimulatedProcess.PushInFlight, app: String, isSuspect: Bool
+        of process: SimulatedProcess, flight: SimulatedProcess.PushInFlight, app: String,
+        over connections: PushConnections
     ) {
-        let pool = pool(of: process, app: app, isSuspect: isSuspect)
+        let pool = pool(of: process, app: app, connections: connections)
         let deadline = now.advanced(byMilliseconds: Self.answerMillisecondsMax)
         do {
             let ticket = try pool.stateMachine.submit(sendBy: min(flight.sendBy, deadline), at: now)

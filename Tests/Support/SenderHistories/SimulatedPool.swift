@@ -38,12 +38,15 @@ final class SimulatedPool {
     }
 }
 
-/// The name of one pool of a process. An app has a second pool for suspect tokens, which APNs has refused last.
+/// The name of one pool of a process. An app has a pool for each kind of connections.
 struct SimulatedPoolKey: Hashable, Comparable {
     let app: String
-    let isSuspect: Bool
+    let connections: PushConnections
 
     static func < (left: SimulatedPoolKey, right: SimulatedPoolKey) -> Bool {
-        left.app == right.app ? !left.isSuspect && right.isSuspect : left.app < right.app
+        func order(_ key: SimulatedPoolKey) -> Int? {
+            PushConnections.allCases.firstIndex(of: key.connections)
+        }
+        return left.app == right.app ? order(left)! < order(right)! : left.app < right.app
     }
 }

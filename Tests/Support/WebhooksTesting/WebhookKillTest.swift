@@ -57,6 +57,7 @@ package final class WebhookKillTest: KillTestScenario {
         (self.plan, self.bed) = (plan, bed)
         random = SeededGenerator(seed: plan.seed)
         let answers = TracedLock(SeededGenerator(seed: plan.seed &+ 1))
+        // The server needs the key of the record, and the record needs the server's port.
         let draft = try WebhookTestEndpoint(
             url: "http://127.0.0.1:1/hooks", types: [.activityTapped], in: directory)
         endpoint = try ScriptedEndpoint(keys: [draft.key]) { call in
@@ -75,13 +76,13 @@ package final class WebhookKillTest: KillTestScenario {
         var record = draft
         record.record.url = "http://127.0.0.1:\(endpoint.port)/hooks"
         self.record = record
-        let extra = [
+        let extraArguments = [
             "--sealing-keys", record.sealingKeysFile, "--webhook",
             String(decoding: record.record.encoded(), as: UTF8.self),
         ]
         runner = KillTestRunner(
             plan: plan, worker: .webhooks, program: program, bed: bed, directory: directory,
-            extraArguments: extra)
+            extraArguments: extraArguments)
         writer = try RecordWriter(on: bed, to: .events)
     }
 

@@ -100,7 +100,7 @@ package struct ChannelClient: Sendable {
     ) {
         let endpoint = client.provider.settings.hosts(for: profile.environment).channels
         let pool = client.pool(
-            for: ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .channels))
+            for: ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .channelManagement))
         let path = "/1/apps/\(profile.bundleID)/\(resource)"
         let headers = channelID.map { [HeaderField(name: "apns-channel-id", value: $0)] } ?? []
         let isValidPath = path.utf8.allSatisfy { Self.printableASCII.contains($0) }

@@ -3,9 +3,8 @@ internal import JSON
 package import Lifecycle
 internal import Telemetry
 
-/// A client that sends pushes to APNs from one event loop. Each app and environment has a pool of connections,
-/// and a separate pool for suspect tokens. The caller decides which tokens are suspect. A push takes no lock, no
-/// task and no allocation.
+/// A client that sends pushes to APNs from one event loop. Each app and environment has a pool for each kind of
+/// connections (`PushConnections`). A push takes no lock, no task and no allocation.
 ///
 /// Push as many as `capacity` allows in one iteration of the loop: they are sent together at its end. All
 /// outcomes of an iteration are delivered to the `PushReceiver` in one call. No queue is unbounded, and each
@@ -72,13 +71,13 @@ package final class APNsClient: IterationHook {
 
     /// Returns how many pushes of this template are accepted now. Pushes of other apps do not reduce it. If
     /// it is 0, pushes of this pool are open or waiting, and it changes with their outcomes.
-    package func capacity(for template: PushTemplate, isSuspect: Bool = false) -> Int {
-        isStopped ? 0 : template.pool(isSuspect: isSuspect).stateMachine.capacity
+    package func capacity(for template: PushTemplate, over connections: PushConnections = .usual) -> Int {
+        isStopped ? 0 : template.pool(for: connections).stateMachine.capacity
     }
 
-    /// Whether the pool of this template has no connection yet, and no attempt to connect has failed.
+    /// Whether the usual connections of this template are not open yet, and no attempt to connect has failed.
     package func isConnecting(for template: PushTemplate) -> Bool {
-        template.pool(isSuspect: false).stateMachine.isConnecting
+        template.pool(for: .usual).stateMachine.isConnecting
     }
 
     /// Takes a push. If it throws, the push has no effect.
@@ -86,15 +85,15 @@ package final class APNsClient: IterationHook {
     /// - Parameters:
     ///   - token: the bytes of the push token; empty for a broadcast.
     ///   - tag: a number of the caller, which the outcome contains.
-    ///   - isSuspect: whether APNs probably refuses the token.
+    ///   - connections: the connections by which the push leaves.
     package func push(
         _ template: PushTemplate, token: Span<UInt8>, id: PushID, tag: UInt64, deadlines: PushDeadlines,
-        isSuspect: Bool = false
+        over connections: PushConnections = .usual
     ) throws(PushRefusal) {
         precondition(token.count <= PushToken.bytesMax, "the token is too long")
-        precondition(template.pool.client === self, "a template of another client")
+        precondition(template.client === self, "a template of another client")
         guard !isStopped else { throw .stopped }
-        let result = unsafe template.unmanagedPool(isSuspect: isSuspect)._withUnsafeGuaranteedRef { pool in
+        let result = unsafe template.unmanagedPool(for: connections)._withUnsafeGuaranteedRef { pool in
             do throws(PushRefusal) {
                 try pool.push(template, token: token, id: id, tag: tag, deadlines: deadlines)
                 return Result<Void, PushRefusal>.success(())
@@ -110,7 +109,7 @@ package final class APNsClient: IterationHook {
     /// Withdraws every push of an app that was not fully sent. Each ends as `withdrawn`. Sent pushes
     /// continue.
     package func withdrawAll(of profile: PushProfile) {
-        for pool in pools.all where pool.key.profile == profile && pool.key.purpose != .channels {
+        for pool in pools.all where pool.key.profile == profile && pool.key.purpose != .channelManagement {
             pool.withdrawAll()
         }
     }
@@ -124,7 +123,7 @@ package final class APNsClient: IterationHook {
         openPushes += 1
         let id = PushID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
         do {
-            try template.pool(isSuspect: false).push(
+            try template.pool(for: .usual).push(
                 template, token: Span(), id: id, tag: 0, deadlines: deadlines, completion: completion)
         } catch {
             openPushes -= 1
@@ -143,9 +142,10 @@ package final class APNsClient: IterationHook {
         }
         let (poolSettings, answerBytesMax) =
             switch key.purpose {
-            case .pushes: (provider.settings.pool, Self.pushAnswerBytesMax)
-            case .suspects: (provider.settings.pool.forSuspects, Self.pushAnswerBytesMax)
-            case .channels: (provider.settings.pool.forChannels, provider.settings.channelAnswerBytesMax)
+            case .pushes(let connections):
+                (provider.settings.pool.settings(for: connections), Self.pushAnswerBytesMax)
+            case .channelManagement:
+                (provider.settings.pool.forChannels, provider.settings.channelAnswerBytesMax)
             }
         let pool = ConnectionPool(
             key: key, settings: poolSettings, answerBytesMax: answerBytesMax, client: self)
@@ -162,7 +162,7 @@ package final class APNsClient: IterationHook {
         let endpoint = provider.settings.hosts(for: profile.environment).push
         guard
             let pool = pools[
-                ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes)]
+                ConnectionPool.Key(endpoint: endpoint, profile: profile, purpose: .pushes(.usual))]
         else { return nil }
         return PoolHealth(
             isWorking: pool.stateMachine.isAuthorized, connections: pool.stateMachine.openConnections,

@@ -6,12 +6,9 @@ internal import Lifecycle
 final class ConnectionPool {
     /// The identity of a pool in its client. Each purpose has its own pool, with its own limits.
     struct Key: Hashable {
-        enum Purpose {
-            case pushes
-            /// Pushes to suspect tokens.
-            case suspects
-            /// Management of channels.
-            case channels
+        enum Purpose: Hashable {
+            case pushes(PushConnections)
+            case channelManagement
         }
 
         let endpoint: Endpoint

@@ -11,14 +11,12 @@ internal import HTTP2
     }
 
     let pathKind: PathKind
-    /// The pool for pushes to tokens that are not suspect, and for all other requests.
-    private(set) var pool: ConnectionPool {
-        didSet { unsafe currentPool = .passUnretained(pool) }
+    /// The pools. Requests that are not pushes to tokens use the pool of the usual connections.
+    private var pools: ByConnections<ConnectionPool> {
+        didSet { unsafe usualPool = .passUnretained(pools[.usual]) }
     }
-    /// The pool, unretained. Thousands of pushes then need not count references.
-    private var currentPool: Unmanaged<ConnectionPool>
-    /// The pool for suspect tokens. Nil for broadcasts and channel requests.
-    private var suspects: ConnectionPool?
+    /// The pool of the usual connections, unretained. Thousands of pushes then need not count references.
+    private var usualPool: Unmanaged<ConnectionPool>
     let body: SharedBody?
     private let method: String
     private let headers: [HeaderField]
@@ -31,19 +29,26 @@ internal import HTTP2
 
     init(
         _ pathKind: PathKind, method: String = "POST", headers: [HeaderField], body: [UInt8],
-        pool: ConnectionPool,
-        suspects: ConnectionPool? = nil
+        pools: ByConnections<ConnectionPool>
     ) throws(HeaderFieldError) {
         self.pathKind = pathKind
         self.method = method
         self.headers = headers
         self.body = body.isEmpty ? nil : SharedBody(copying: body.span)
-        self.pool = pool
-        unsafe currentPool = .passUnretained(pool)
-        self.suspects = suspects
+        self.pools = pools
+        unsafe usualPool = .passUnretained(pools[.usual])
         // Encodes once with a placeholder for the provider token, so that a bad header is reported now and not with the
         // first push.
         encoded = try encodeHeaders(bearer: "bearer")
+    }
+
+    /// A template for requests that are not pushes to tokens. All use one pool.
+    convenience init(
+        _ pathKind: PathKind, method: String = "POST", headers: [HeaderField], body: [UInt8],
+        pool: ConnectionPool
+    ) throws(HeaderFieldError) {
+        try self.init(
+            pathKind, method: method, headers: headers, body: body, pools: ByConnections(repeating: pool))
     }
 
     /// Returns the template for one push, which holds it until `releaseAfterPush`.
@@ -61,26 +66,25 @@ internal import HTTP2
     }
 
     /// The app and key of these pushes.
-    package var profile: PushProfile { pool.key.profile }
+    package var profile: PushProfile { pools[.usual].key.profile }
+    /// The client that made the template.
+    var client: APNsClient { pools[.usual].client }
 
     /// Returns the pool for a push. A pool that was removed because it was idle is created again here.
-    func pool(isSuspect: Bool) -> ConnectionPool {
-        guard isSuspect, let suspects else {
-            if !pool.isListed { pool = pool.client.pool(for: pool.key) }
-            return pool
-        }
-        if suspects.isListed { return suspects }
-        let newSuspects = suspects.client.pool(for: suspects.key)
-        self.suspects = newSuspects
-        return newSuspects
+    func pool(for connections: PushConnections) -> ConnectionPool {
+        let pool = pools[connections]
+        if pool.isListed { return pool }
+        let newPool = pool.client.pool(for: pool.key)
+        pools[connections] = newPool
+        return newPool
     }
 
     /// Returns the pool unretained, for one call that does not ask for another pool.
-    func unmanagedPool(isSuspect: Bool) -> Unmanaged<ConnectionPool> {
-        if !isSuspect, unsafe currentPool._withUnsafeGuaranteedRef({ $0.isListed }) {
-            return unsafe currentPool
+    func unmanagedPool(for connections: PushConnections) -> Unmanaged<ConnectionPool> {
+        if connections == .usual, unsafe usualPool._withUnsafeGuaranteedRef({ $0.isListed }) {
+            return unsafe usualPool
         }
-        return unsafe .passUnretained(pool(isSuspect: isSuspect))
+        return unsafe .passUnretained(pool(for: connections))
     }
 
     private func encodeHeaders(bearer: String) throws(HeaderFieldError) -> RequestTemplate {
@@ -91,7 +95,7 @@ internal import HTTP2
             case .fixed: "apns-request-id"
             }
         return try RequestTemplate(
-            method: method, authority: pool.key.endpoint.authority,
+            method: method, authority: pools[.usual].key.endpoint.authority,
             headers: [HeaderField(name: "authorization", value: bearer)] + headers, varying: idHeader)
     }
 

@@ -56,16 +56,22 @@ package struct PoolSettings: Sendable {
 
     package init() {}
 
-    /// Settings for suspect tokens: one connection, closed when it is no longer needed.
-    package var forSuspects: PoolSettings { singleConnection(idleMilliseconds: 5 * 60_000) }
+    /// Returns the settings of a kind of connections. Those that are not always needed close sooner.
+    package func settings(for connections: PushConnections) -> PoolSettings {
+        switch connections {
+        case .usual: self
+        case .unproven: with(connectionsMax: connectionsMax, idleMilliseconds: 5 * 60_000)
+        case .suspect: with(connectionsMax: 1, idleMilliseconds: 5 * 60_000)
+        }
+    }
 
     /// Settings for channel management: a few requests a minute, which must not wait for pushes.
-    package var forChannels: PoolSettings { singleConnection(idleMilliseconds: 60_000) }
+    package var forChannels: PoolSettings { with(connectionsMax: 1, idleMilliseconds: 60_000) }
 
-    private func singleConnection(idleMilliseconds: Int) -> PoolSettings {
+    private func with(connectionsMax: Int, idleMilliseconds: Int) -> PoolSettings {
         var settings = self
-        settings.connectionsMax = 1
-        settings.idleConnectionMilliseconds = min(self.idleConnectionMilliseconds, idleMilliseconds)
+        settings.connectionsMax = connectionsMax
+        settings.idleConnectionMilliseconds = min(idleConnectionMilliseconds, idleMilliseconds)
         return settings
     }
 }

@@ -1,6 +1,6 @@
 internal import Identifiers
 
-// Decides which parts of an installation's record are alive. The result depends only on the facts and their
+// The rules by which parts of an installation's record are alive. They depend only on the facts and their
 // times, never on the order in which reports arrived.
 
 extension Installation {

@@ -55,6 +55,8 @@ package struct DeadLetterJournal {
 
     // MARK: Dead letters
 
+    /// Returns the state of a dead letter by its own marks. `listedState` also counts the marks of resends.
+    ///
     /// - Parameter letter: The offset of the dead letter.
     package func state(of letter: Int64) -> DeadLetterState {
         // A discard is final, so it comes before a redrive.
@@ -152,9 +154,9 @@ package struct DeadLetterJournal {
         }
     }
 
-    /// Applies a begun mark of a resend. It does not count if another call has begun with the sheet and has not ended,
-    /// and not for the jobs with which an earlier call is done. That call had not seen these marks, and sends none of
-    /// these jobs.
+    /// Applies a begun mark of a resend. The mark does not count if another call has begun with the sheet and
+    /// has not ended. It does not count for jobs with which an earlier call is done. The call that wrote the
+    /// mark reads those earlier marks only afterwards, and then sends none of the jobs (`isClaimed`).
     private mutating func beginResend(
         of jobs: DeadLetterMark.SheetLines, byRun run: String, timestamp: Int64
     ) {

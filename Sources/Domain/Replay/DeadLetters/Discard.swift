@@ -48,7 +48,7 @@ package struct Discard {
                 batch.removeAll()
                 try progress(count)
             }
-            // The passed state does not know the jobs that `flotilla replay resend` has sent.
+            // The state that `forEach` passes does not count the marks of `flotilla replay resend`.
             try deadLetters.forEach(in: partition, matching: filter, journal: journal) { letter, _ in
                 guard journal.listedState(of: letter) == .open else { return }
                 batch.append((letter.id.offset, letter.app))

@@ -83,9 +83,9 @@ extension Redrive {
 
     private enum RedriveDecision {
         case send(Item)
-        /// An earlier call has already sent it.
+        /// An earlier call has already sent the dead letter.
         case alreadySent
-        /// It stays in the topic. The reason is counted.
+        /// The dead letter stays in the topic. The reason is counted.
         case skip
     }
 

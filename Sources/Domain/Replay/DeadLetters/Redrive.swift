@@ -140,7 +140,7 @@ package final class Redrive {
             journal.begunAction(on: $0.id.offset)?.run == run
                 && journal.state(of: $0.id.offset) == .doubtful
         }
-        // A resend that has begun with the jobs of a dead letter sends them.
+        // If a resend has begun with the jobs of a dead letter, the resend sends them.
         let resentItems = begunItems.filter { $0.sheetLines.contains(where: journal.isTakenByResend) }
         if resentItems.isEmpty { return begunItems }
         try writer.writeMark(

@@ -30,6 +30,8 @@ struct RedrivenRecord {
         let hasContent = letter.value != nil || letter.key != nil || !letter.headers.isEmpty
         guard hasContent else { throw NotRedrivable(reason: .notKept) }
         switch origin {
+        // Senders write to the retry tiers outside of transactions, so a plain record is not hidden behind
+        // the transaction of another writer, as it would be in `jobs`.
         case .jobs, .jobsUrgent, .jobsLater5s, .jobsLater2m:
             guard letter.sheet != nil else { throw NotRedrivable(reason: .unreadable) }
             (topic, partition, writers) = (.jobsLater5s, letter.rejection.partition, .plain)

@@ -8,7 +8,7 @@ struct ResentSheet {
     let position: JobPosition
     let head: SheetHead
     let index: SheetIndex
-    /// The lines to push again: first those that failed, and after the version check those that passed it.
+    /// The lines to push again. The version check removes lines from it.
     var lines: LineSet
     /// The lines whose tokens APNs had never accepted.
     private let unprovenLines: LineSet
@@ -19,7 +19,7 @@ struct ResentSheet {
 
     /// Returns nil if the record is not a readable sheet or has no wanted line.
     ///
-    /// - Parameter isWanted: Whether the job is wanted, by its line in the first sheet.
+    /// - Parameter isWanted: Whether the job at a line of this record is to be pushed again.
     init?(_ record: borrowing Kafka.Record, at position: JobPosition, isWanted: (Int) -> Bool) {
         let headers = record.headers
         guard let body = [UInt8](copying: record.value),
@@ -68,7 +68,8 @@ struct ResentSheet {
             recipient: text(in: line.recipient))
     }
 
-    /// Returns the record to send: the jobs at `lines`, as jobs of another send, at new positions.
+    /// Returns the record to send: the jobs at `lines`, as jobs of another send, at new positions. It goes to
+    /// a retry tier, for the reason in `RedrivenRecord`.
     func outgoingRecord(as send: String, in lane: Int32) -> OutgoingRecord {
         var head = head
         head.send = send

@@ -39,7 +39,7 @@ final class Channels {
     /// Creates a channel and returns its base64 id, or nil at the limit.
     func create(_ policy: StoragePolicy, of app: App) -> String? {
         guard channels[app, default: [:]].count < channelsPerAppMax else { return nil }
-        let id = Self.base64(encoding: Random.bytes(count: Self.idByteCount))
+        let id = Base64URL.standardText(of: Random.bytes(count: Self.idByteCount))
         createdCount += 1
         channels[app, default: [:]][id] = Channel(policy: policy, number: createdCount)
         return id
@@ -75,18 +75,5 @@ final class Channels {
             true
         default: false
         }
-    }
-
-    /// Encodes bytes with the standard alphabet and padding, by way of `Base64URL`, which has neither.
-    private static func base64(encoding bytes: [UInt8]) -> String {
-        let digits = Base64URL.encode(bytes).map { digit -> Character in
-            switch digit {
-            case "-": "+"
-            case "_": "/"
-            default: digit
-            }
-        }
-        let paddingCount = (4 - digits.count % 4) % 4
-        return String(digits) + String(repeating: "=", count: paddingCount)
     }
 }

@@ -52,7 +52,7 @@ struct JournalRoutes {
                     status: 400, code: "bad_query", message: "id must be a lower-case UUID like apns-id")
             }
         }
-        // A filter is nil if its field is missing, so the defaults are not used.
+        // `map` reads only a field that is there, so the defaults are never used.
         filter.connection = try request.query(named: "connection").map { _ in
             try request.queryNumber("connection", in: 1...Int.max, default: 1)
         }

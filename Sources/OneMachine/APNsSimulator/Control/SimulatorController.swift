@@ -1,9 +1,9 @@
 internal import Lifecycle
 internal import Synchronization
 
-/// The access of the control API to the simulator, its fault injector, its journal and its phones. All of them
-/// are confined to the simulator's loop. The API's requests run on other threads, and `perform` runs an action
-/// of them on the loop.
+/// The access of the control API to the simulator, its fault injector, its journal and its phones. All of them are
+/// confined to the simulator's loop. The API's requests run on other threads, and use `perform` to run actions on the
+/// loop.
 ///
 /// `@unchecked Sendable`: mutable state is used only inside `perform`, which runs on the loop.
 final class SimulatorController: @unchecked Sendable {

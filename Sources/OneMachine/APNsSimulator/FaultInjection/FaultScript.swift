@@ -1,6 +1,6 @@
-/// The faults that a simulator injects, and when. For each request the rules are checked in order. A rule has
-/// a request fault (a false answer, a reset or silence), a delay, a connection fault, or several of them. Of
-/// each kind, the first matching rule that has one decides. Example in JSON:
+/// The faults that a simulator injects, and their times. For each request the rules are checked in order. A rule has a
+/// request fault (a false answer, a reset or silence), a delay, a connection fault, or several of them. For each of
+/// these three kinds, the first matching rule that has a fault of the kind decides. Example in JSON:
 ///
 ///     {"seed": 7,
 ///      "rules": [{"match": {"kinds": ["push"], "share": 0.1}, "answer": {"reason": "TooManyRequests"}},

@@ -26,7 +26,7 @@ struct RunningScript: Sendable {
 
     // MARK: Requests and connections
 
-    /// Returns the faults for a request. Of each kind, the first rule that has one decides.
+    /// Returns the faults for a request. For each kind of fault, the first matching rule that has one decides.
     /// - Parameter milliseconds: time since the script was set.
     mutating func fault(for facts: RequestFacts, milliseconds: Int) -> InjectedFault {
         if rules.isEmpty { return .none }

@@ -39,8 +39,8 @@ struct Phone {
     var newestActivity: Int32 = -1
     /// Number in a derived user name such as `user-3` (`PhoneNames`), -1 for none.
     var user: Int32 = -1
-    /// Number of its newest entry in `Phones.receptions` plus one, 0 for none. Not -1 for none as elsewhere here: the
-    /// numbers need all 32 bits.
+    /// Number of its newest entry in `Phones.receptions` plus one, 0 for none. It is not -1 for none as elsewhere here,
+    /// because the numbers need all 32 bits.
     var newestReception: UInt32 = 0
     /// Each start reserves a part of the budget's period. This is the end of the reserved parts, in milliseconds since
     /// 1970 (`PhoneSettings.PushBudget`).

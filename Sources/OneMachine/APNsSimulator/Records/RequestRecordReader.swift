@@ -1,7 +1,7 @@
 internal import Glibc
 package import Lifecycle
 
-/// Reads a file of request records from start to end, even while a simulator writes it.
+/// A reader of a file of request records, from start to end, even while a simulator writes it.
 package struct RequestRecordReader {
     /// One read takes 1 MiB.
     private static let recordsPerRead = 8_192

@@ -57,7 +57,7 @@ package final class ReportPoster: ReportSink {
     /// Number of consecutive refusals of the key.
     private var keyRefusals = 0
     private var hasGivenUp = false
-    /// Ends the pause after a failure.
+    /// The timer that ends the pause after a failure.
     private var timer: LoopTimer?
     private var isEnded = false
     package private(set) var counts = ReportCounts()

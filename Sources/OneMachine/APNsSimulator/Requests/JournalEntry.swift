@@ -11,7 +11,7 @@ struct JournalEntry: Sendable {
         case reset(HTTP2ErrorCode)
         /// The request was above the last stream of a GOAWAY, so it counts as never received.
         case notProcessed
-        /// Never answered.
+        /// The request got no answer, as a fault demanded.
         case silence
 
         /// Records that the whole answer was sent.

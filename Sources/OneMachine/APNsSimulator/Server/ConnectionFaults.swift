@@ -43,7 +43,7 @@ struct ConnectionFaults {
         stallCount > 0 ? 0 : min(byteCount, bytesUntilReset ?? byteCount)
     }
 
-    /// Counts sent bytes. Returns true if these were the last before the reset.
+    /// Counts sent bytes. Returns true if they are the last bytes before a scripted reset, which is then due.
     mutating func recordSent(byteCount: Int) -> Bool {
         guard byteCount > 0, let remaining = bytesUntilReset else { return false }
         bytesUntilReset = remaining - byteCount

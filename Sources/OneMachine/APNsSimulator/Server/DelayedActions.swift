@@ -23,7 +23,7 @@ final class DelayedActions: EventHandler {
     /// The waiting actions. The one that is due first is at the top.
     private var heap = MinHeap<DelayedAction>()
     private var scheduledCount = 0
-    /// Fires when the first action is due.
+    /// The timer of the action that is due first.
     private var timer: LoopTimer?
 
     init(on loop: EventLoop) { self.loop = loop }

@@ -76,7 +76,8 @@ final class ServedConnection: TLSConnectionDelegate {
         guard byteCountMax > 0 else { return 0 }
         let byteCount = unsafe session.pull(
             into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<byteCountMax]))
-        if faults.recordSent(byteCount: byteCount) {
+        let isResetDue = faults.recordSent(byteCount: byteCount)
+        if isResetDue {
             journalSentAnswers(isUncertain: session.wantsToSend)
             // Reset in the loop's next iteration, because the pulled bytes are sent in this one.
             simulator.delayedActions.schedule(afterMilliseconds: 0) { [self] in transport.reset() }
@@ -195,7 +196,7 @@ final class ServedConnection: TLSConnectionDelegate {
         case nil:
             let (reply, isDelivered) = simulator.process(exchange)
             send(reply, for: exchange, isDelivered: isDelivered)
-        // APNs says yes and loses the push.
+        // A scripted 200: the sender learns that the push was accepted, but no phone gets it.
         case .answer(200, _, _, _): send(.accepted, for: exchange)
         case .answer(let status, let reason, let timestamp, let retryAfter):
             let reply = Reply.refused(

@@ -7,7 +7,7 @@ package struct ClockReading: Sendable {
     package let steady: Instant
     /// For times that are stored.
     package let wall: WallTime
-    /// For the decision what has expired. This clock does not follow a jump of the machine's clock.
+    /// For decisions about expiry. This clock (`ExpiryClock`) does not follow a jump of the machine's clock.
     package let expiry: WallTime
 
     package init(steady: Instant, wall: WallTime, expiry: WallTime? = nil) {

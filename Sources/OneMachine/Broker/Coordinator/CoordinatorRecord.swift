@@ -1,9 +1,9 @@
 /// One record of a coordinator's compacted topic. The newest record of a key is the state, and a nil value
 /// deletes the key.
 ///
-/// A key is a kind and names. A value is a format version and facts. Both have the compact encoding of
-/// Kafka's protocol. For example, the key `[0, 2, 4, "abc"]` has kind 2 and the name `abc`, whose length
-/// plus one comes first.
+/// A key consists of a kind and of names, and a value of a format version and of facts. Both have the compact
+/// encoding of Kafka's protocol. For example, the key `[0, 2, 4, "abc"]` has kind 2 and the name `abc`, whose
+/// length plus one comes first.
 package struct CoordinatorRecord: Sendable, Equatable {
     package let key: [UInt8]
     package let value: [UInt8]?

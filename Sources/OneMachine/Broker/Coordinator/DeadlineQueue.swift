@@ -3,8 +3,8 @@ internal import Lifecycle
 
 /// A queue of deadlines that are usually postponed before they are due.
 ///
-/// A postponement must be cheap, because it comes with each heartbeat, so it does not change the queue. When
-/// a key is taken, its owner checks the real deadline and schedules the key again.
+/// A postponement must be cheap, because it comes with each heartbeat. So the owner of a key changes only its own
+/// deadline, and the queue keeps the earlier one. When the owner takes the key too early, it schedules the key again.
 struct DeadlineQueue<Key: Hashable> {
     private struct Entry: Comparable {
         let deadline: Instant

@@ -4,7 +4,7 @@ internal import Telemetry
 /// The host of the two coordinators, which decide and do no I/O. It gives them requests, ticks and the
 /// outcomes of appends, and carries out their actions on connections and logs.
 final class CoordinatorHost {
-    /// The time between two logs of markers that cannot be written.
+    /// The time between two log messages about markers that cannot be written.
     private static let alarmMilliseconds = 60_000
 
     private let topics: TopicStore

@@ -44,8 +44,7 @@ struct CoordinatorTopic {
 
     /// Gives every record that can be read to `restore`, in order.
     ///
-    /// Damage does not prevent a start. With the records around the damage, most groups and transactions
-    /// are right.
+    /// Damage does not prevent a start, because the records around it restore most groups and transactions.
     func replay(
         reportingTo messageLog: Log, restore: (CoordinatorRecord) -> CoordinatorRecord.RestoreResult
     ) throws(LogError) {

@@ -83,7 +83,7 @@ final class FetchHandler: IterationHook {
         node.metrics.parkedFetches.set(Double(parkedCount))
     }
 
-    /// Lets the requests that wait for a log be answered, because its topic was deleted.
+    /// Wakes the requests that wait for a log whose topic was deleted. They are answered with an error.
     func removeLog(_ log: PartitionLog) {
         logDidAdvance(log)
         for parked in waiting.removeValue(forKey: log.id) ?? [] { parked.removeLog(log) }
@@ -131,8 +131,8 @@ final class FetchHandler: IterationHook {
         return limits
     }
 
-    /// Answers a request with a minimum of bytes, if there are enough. The number of available bytes is
-    /// known only after a read, so this reads them, and drops them if they are too few.
+    /// Answers a request that wants a minimum of bytes, if so many are there. Returns whether it has answered. Only a
+    /// read shows how many bytes are there, so this reads them, and drops them if they are too few.
     private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, encoding: .classic)

@@ -6,17 +6,18 @@ enum FetchResponse {
         writer.longLength(0)  // responses
     }
 
-    /// The content and the free space of one answer.
+    /// The bytes in one answer, and the bytes and records that still fit.
     struct FetchBudget {
         fileprivate var bytesLeft: Int
         fileprivate var recordsLeft: Int64
         /// Bytes of the batches in the answer.
         fileprivate(set) var byteCount = 0
 
-        /// Whether a limit of the broker ended the answer. Then a wait would not add records.
+        /// Whether the answer has reached a limit of the client or of the broker. Then `FetchHandler` does not wait for
+        /// more records, because they would not fit.
         var isFull: Bool { bytesLeft <= 0 || recordsLeft <= 0 }
-        /// Whether a partition has more records than its read gave, because its segment ended or the next
-        /// batch did not fit. Another read gives them; a wait does not.
+        /// Whether a partition has records behind those in the answer, because its segment ended or the next batch did
+        /// not fit. The client gets them by its next request, so `FetchHandler` does not wait.
         fileprivate(set) var hasMore = false
     }
 
@@ -84,6 +85,8 @@ enum FetchResponse {
         let recordsPosition = writer.count
         writer.longLength(0)  // records
         do throws(LogError) {
+            // A full answer takes no further batch. An empty answer takes its first batch in spite of the limits
+            // (`atLeastOne`).
             let bytesMax = budget.isFull ? 0 : min(Int(partition.bytesMax), budget.bytesLeft)
             let result = try log.read(
                 from: partition.offset, maxBytes: bytesMax, maxRecords: budget.recordsLeft,
@@ -95,7 +98,7 @@ enum FetchResponse {
             budget.bytesLeft -= result.byteCount
             budget.recordsLeft -= result.recordCount
             let endOfRead = request.readsCommitted ? result.lastStableOffset : result.highWatermark
-            // Not for an answer without records, because its reader would ask again at once.
+            // An empty answer has to wait even if there is more. Without a wait, its reader would ask again and again.
             if budget.byteCount > 0, result.nextOffset < endOfRead { budget.hasMore = true }
         } catch {
             writer.truncate(to: start)

@@ -19,7 +19,7 @@ final class BrokerNode {
     private var expiryClock: ExpiryClock
     private let expiryClockFile: ExpiryClockFile
     private var expiryClockSavedAt: Instant
-    /// Bytes of answers that no kernel has taken yet, on all connections.
+    /// Bytes of answers that the kernel has not taken yet, on all connections.
     var unsentBytes = 0
     private var sessions: [ObjectIdentifier: Session] = [:]
     /// Whether the broker begins no more requests.

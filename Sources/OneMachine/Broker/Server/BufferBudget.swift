@@ -1,7 +1,7 @@
 /// The budget for the memory of incomplete requests on all connections. Confined to the loop.
 ///
-/// Only memory that is in use counts. If a connection exceeds the limit, it is not read until others have
-/// released memory, or until it is closed as stalled.
+/// Only memory that is in use counts. A connection whose new memory exceeds the limit is not read until others have
+/// released memory, or until it is closed as stalled (`Session.sweep`).
 final class BufferBudget {
     private let bytesMax: Int
     private(set) var bytesInUse = 0

@@ -12,7 +12,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     private unowned let node: BrokerNode
     private let limits: SessionLimits
     private var buffer = FrameBuffer()
-    private var pendingResponses = ResponseQueue()
+    private var unansweredRequests = ResponseQueue()
     /// The faults that a test injects.
     private var faults: SessionFaults?
 
@@ -69,7 +69,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         setUnsent(bytes: 0)
         node.bufferBudget.remove(self)
         node.bufferBudget.release(heldBytes)
-        for exchange in pendingResponses.removeAll() { exchange.abandon() }
+        for exchange in unansweredRequests.removeAll() { exchange.abandon() }
         node.remove(self)
     }
 
@@ -129,18 +129,18 @@ final class Session: TCPConnectionDelegate, IterationHook {
     /// Whether a request may begin: no other is unanswered, or it is a Produce among Produce requests.
     private func canHandle(_ request: UnsafeRawBufferPointer) -> Bool {
         guard !isOutputFull, !node.isDraining else { return false }
-        guard !pendingResponses.isEmpty else { return true }
-        guard pendingResponses.count < limits.producesInFlightMax, request.count >= 2 else { return false }
+        guard !unansweredRequests.isEmpty else { return true }
+        guard unansweredRequests.count < limits.producesInFlightMax, request.count >= 2 else { return false }
         // A request begins with its API key.
         let key = Int16(bigEndian: unsafe request.loadUnaligned(as: Int16.self))
-        return key == APIKey.produce.rawValue && pendingResponses.isOnlyProduces
+        return key == APIKey.produce.rawValue && unansweredRequests.isOnlyProduces
     }
 
-    /// Pauses or resumes reading. While requests wait, the session still reads up to a resting buffer,
-    /// because otherwise it would not notice that the client of a waiting Fetch is gone.
+    /// Pauses or resumes reading. While requests wait, the session still reads up to the normal size of its buffer
+    /// (`restingByteCount`), because otherwise it would not notice that the client of a waiting Fetch is gone.
     private func setReading() {
         guard !isClosed else { return }
-        let isWaiting = !pendingResponses.isEmpty || isOutputFull
+        let isWaiting = !unansweredRequests.isEmpty || isOutputFull
         let shouldPause = lacksMemory || (isWaiting && buffer.count >= FrameBuffer.restingByteCount)
         guard shouldPause != isPaused else { return }
         isPaused = shouldPause
@@ -154,7 +154,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
         node.bufferBudget.release(releasedBytes)
     }
 
-    var hasPendingAppends: Bool { !pendingResponses.isEmpty && pendingResponses.isOnlyProduces }
+    var hasPendingAppends: Bool { !unansweredRequests.isEmpty && unansweredRequests.isOnlyProduces }
 
     /// Closes the connection, because its bytes are not a request.
     func refuse(_ error: WireError) {
@@ -173,7 +173,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
 
     func beginExchange(for header: RequestHeader) -> RequestExchange {
         let exchange = RequestExchange(header: header, session: self, arrival: connection.loop.now)
-        pendingResponses.append(exchange)
+        unansweredRequests.append(exchange)
         return exchange
     }
 
@@ -184,11 +184,11 @@ final class Session: TCPConnectionDelegate, IterationHook {
         // The memory stays, because the next answer may be as large. Upkeep releases it.
         node.scratch.reset(keeping: .max)
         exchange.header.writeResponse(to: &node.scratch, body: body)
-        if pendingResponses.first === exchange {
-            pendingResponses.removeFirst()
+        if unansweredRequests.first === exchange {
+            unansweredRequests.removeFirst()
             unsafe node.scratch.withBytes { unsafe send($0, of: exchange) }
-            while let next = pendingResponses.first, let heldAnswer = next.heldAnswer {
-                pendingResponses.removeFirst()
+            while let next = unansweredRequests.first, let heldAnswer = next.heldAnswer {
+                unansweredRequests.removeFirst()
                 unsafe heldAnswer.withUnsafeBytes { unsafe send($0, of: next) }
             }
         } else {
@@ -200,7 +200,7 @@ final class Session: TCPConnectionDelegate, IterationHook {
     /// Removes a request that gets no answer.
     func withdraw(_ exchange: RequestExchange) {
         guard !isClosed else { return }
-        pendingResponses.remove(exchange)
+        unansweredRequests.remove(exchange)
     }
 
     private func send(_ answer: UnsafeRawBufferPointer, of exchange: RequestExchange) {
@@ -219,23 +219,26 @@ final class Session: TCPConnectionDelegate, IterationHook {
 
     private func sendWithFault(_ answer: UnsafeRawBufferPointer, of exchange: RequestExchange) {
         let connection = self.connection
-        let outcome = unsafe faults?.apply(to: exchange.header, answer: [UInt8](answer)) { [weak self] in
+        // A delayed answer is sent later, if the session is still open then.
+        let openConnection: () -> TCPConnection? = { [weak self] in
             self?.isClosed == false ? connection : nil
         }
+        let outcome = unsafe faults?.apply(
+            to: exchange.header, answer: [UInt8](answer), connection: openConnection)
         if outcome == .closeConnection { close() }
     }
 
     // MARK: Time
 
-    /// Closes a stalled connection and releases the memory of a quiet one. Called by upkeep.
+    /// Closes a stalled connection, and releases the memory of a connection without traffic. Called by upkeep.
     func sweep(now: Instant) {
         // The session gets no event when the kernel takes bytes, unless the connection was full.
         if !isClosed { setUnsent(bytes: connection.pendingByteCount) }
-        let hasIncompleteRequest = buffer.count > 0 && pendingResponses.isEmpty
+        let hasIncompleteRequest = buffer.count > 0 && unansweredRequests.isEmpty
         let isStalled = hasIncompleteRequest || isOutputFull
         let quietSecondsMax = isStalled ? limits.stallSecondsMax : limits.idleSecondsMax
         let quietSeconds = now.seconds(since: lastActivity)
-        let waitsForClient = isStalled || pendingResponses.isEmpty
+        let waitsForClient = isStalled || unansweredRequests.isEmpty
         if waitsForClient, quietSeconds > Double(quietSecondsMax) { return close() }
         if quietSeconds > limits.restSeconds { releaseMemory() }
     }

@@ -7,9 +7,8 @@ package struct VersionRange: Sendable {
     package let oldest: Int16
     package let newest: Int16
     package let firstCompact: Int16
-    /// The oldest version in the answer to ApiVersions, if it differs from `oldest`. librdkafka
-    /// compresses only if the broker offers version 0 of Produce, so Apache Kafka offers it too, and
-    /// refuses it.
+    /// The oldest version in the answer to ApiVersions. It can be below `oldest`: librdkafka compresses only if the
+    /// broker offers version 0 of Produce. So this broker offers that version and refuses it, as Apache Kafka does.
     package let oldestAdvertised: Int16
 
     fileprivate init(_ range: ClosedRange<Int16>, compactFrom: Int16, advertisedFrom: Int16? = nil) {

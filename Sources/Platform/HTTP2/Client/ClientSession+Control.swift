@@ -104,10 +104,10 @@ extension ClientSession {
         events.goaway = Goaway(
             lastStream: lastStream, code: HTTP2ErrorCode(rawValue: unsafe payload.bigEndian32(at: 4)),
             debug: unsafe Array(debug))
-        // The event is as received. A later GOAWAY may lower the last stream but never raise it.
+        // The event has the last stream as received. For the session, a later GOAWAY may lower it but never raise it.
         let lowestLastStream = min(lastStream, goawayLastStream ?? .max)
         goawayLastStream = lowestLastStream
-        // A request that was not sent has no stream.
+        // The stream is 0 if the request was not sent.
         unsafe forEachUsedSlot { slot in
             let stream = unsafe slot.pointee.stream
             if stream == 0 || stream > lowestLastStream { unsafe endUnprocessedRequest(in: slot) }

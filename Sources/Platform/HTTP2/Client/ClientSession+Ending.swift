@@ -3,13 +3,13 @@ package import Lifecycle
 /// The ends of requests: by their owner, by their deadline, by the peer (`handleStreamClose`), or with their
 /// connection.
 ///
-/// A request that ends as `overdue` or `cancelled` is reported at once, but keeps its slot until its stream is
-/// closed or reset. Until then `isReported` is true. If the stream then ends, the request has a second outcome: the
-/// late answer, or `released`.
+/// A request that ends as `overdue` or `cancelled` is reported at once, and its `isReported` becomes true. It keeps its
+/// slot until its stream is closed or reset. The end of the stream then appends a second outcome: the late answer, or
+/// `released`.
 extension ClientSession {
-    /// Ends the requests whose deadline has passed, and those that are not fully sent and whose deadline for
-    /// sending has passed. Resets the streams of which even a late answer is overdue. It looks at every slot, so
-    /// call it only a few times a second.
+    /// Ends the requests whose deadline has passed, and those that are not fully sent when their deadline for sending
+    /// has passed. Resets the streams of which even a late answer is overdue. It looks at every slot, so call it only a
+    /// few times a second.
     package func endExpiredRequests(at now: Instant) {
         let lateResponseLimit = now.advanced(byMilliseconds: -limits.lateResponseMilliseconds)
         unsafe forEachUsedSlot { slot in
@@ -18,7 +18,7 @@ extension ClientSession {
             let isTooLateToSend = unsafe slot.pointee.sendDeadline <= now.nanoseconds && !isFullySent
             guard isOverdue || isTooLateToSend else { return }
             if unsafe !slot.pointee.isReported { unsafe report(slot, endReason: .overdue) }
-            // The rest of a request must not be sent any more, because it is reported as unprocessed.
+            // The rest of a request must not be sent any more, because the request is reported as unprocessed.
             let mustReset = unsafe slot.pointee.deadline <= lateResponseLimit.nanoseconds || !isFullySent
             if mustReset { unsafe reset(slot: slot) }
         }
@@ -112,7 +112,7 @@ extension ClientSession {
     /// Puts a request on the list `waitingForReset`. `pull` then writes the reset, if the peer knows the
     /// stream, and releases the slot.
     private func reset(slot: UnsafeMutablePointer<RequestSlot>) {
-        // So `endExpiredRequests` does not reset it again.
+        // Without deadlines, `endExpiredRequests` does not reset it again.
         unsafe slot.pointee.deadline = .max
         unsafe slot.pointee.sendDeadline = .max
         unsafe removeFromWaitList(slot)
@@ -124,7 +124,7 @@ extension ClientSession {
         unsafe removeFromWaitList(slot)
         unsentBytes -= unsafe slot.pointee.requestBody.count - slot.pointee.sentBodyBytes
         let stream = unsafe slot.pointee.stream
-        // Zero if the stream was never opened.
+        // The stream is 0 if it was never opened.
         if stream != 0 {
             streamTable.remove(stream)
             openStreamCount -= 1

@@ -16,7 +16,7 @@ extension ClientSession {
             sendResets()
             sendBodies()
             sendRequests()
-            // `sendBodies` and `sendRequests` have ended requests that it is too late to send.
+            // For the requests that `sendBodies` and `sendRequests` ended, because their deadline for sending has passed.
             sendResets()
         }
         return writer.finish()

@@ -1,5 +1,5 @@
-/// The destination of frames during a pull: the caller's buffer, and `spill` for the last frame if that does
-/// not fit. Then the buffer gets the first part of it, and the next pull begins with the rest.
+/// The destination of frames during a pull, which is the caller's buffer. If the last frame does not fit, it is written
+/// to `spill`. The buffer then gets its first part, and the next pull begins with the rest.
 @safe struct FrameWriter {
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0

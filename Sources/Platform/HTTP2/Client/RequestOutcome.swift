@@ -24,9 +24,10 @@ package struct RequestOutcome: Sendable {
     package enum EndReason: UInt8, Sendable {
         /// A complete answer arrived, with any status.
         case answered
-        /// Not fully sent, or above the last stream of a GOAWAY. It was not processed and can be sent again.
+        /// The request was not fully sent, or its stream is above the last one of a GOAWAY. It was not processed and can
+        /// be sent again.
         case notProcessed
-        /// REFUSED_STREAM. It was not processed and can be sent again.
+        /// The peer sent REFUSED_STREAM. The request was not processed and can be sent again.
         case refused
         /// RST_STREAM with `code`, sent by the peer or, after a malformed answer, by this side.
         case reset

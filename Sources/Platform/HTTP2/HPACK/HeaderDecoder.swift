@@ -74,9 +74,8 @@
             ? HuffmanCode.decodedBytesMax(forEncodedBytes: valueBytes.count) : valueBytes.count
     }
 
-    /// Returns the value of the field, or nil if it is not valid Huffman code. It decodes the value, because
-    /// most values are not needed and decoding is most of the work. Valid until the next call of
-    /// `decodeNext`.
+    /// Decodes and returns the value of the field, or returns nil if it is not valid Huffman code. The caller decodes
+    /// only the values that it needs, because decoding is most of the work. Valid until the next call of `decodeNext`.
     func value() -> UnsafeRawBufferPointer? {
         guard let text = unsafe text(of: (valueBytes, isValueHuffmanCoded)) else { return nil }
         unsafe valueBytes = text

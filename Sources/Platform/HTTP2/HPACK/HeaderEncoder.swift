@@ -19,8 +19,7 @@
     /// must begin with them (RFC 7541, 4.2).
     private var sizeUpdates: (least: Int, last: Int)?
 
-    /// The template of which `head` and `tail` are the parts. Nil if they are not valid for the table as it
-    /// is.
+    /// The template whose parts are in `head` and `tail`. Nil if the parts do not fit the present table.
     private var current: RequestTemplate?
     // The cached parts: the block up to the path, and from there to the varying value. Exclusivity is
     // unchecked, because each request copies them into its frame, and makes no other call meanwhile.

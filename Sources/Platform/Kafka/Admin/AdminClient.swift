@@ -22,7 +22,7 @@ package final class AdminClient: Sendable {
             events: ClientEvents(log: log, metrics: ClientMetrics(metrics: metrics, client: name)))
     }
 
-    /// Sends a request, again while it fails with a transient error, and reads its answer.
+    /// Sends a request and reads its answer. After a transient error it sends the request again.
     ///
     /// - Parameters:
     ///   - action: completes "cannot …" in an error, such as "create topics".

@@ -4,12 +4,11 @@ internal import CRdKafka
 /// client, otherwise it is freed.
 @safe
 struct ClientConfiguration: ~Copyable {
-    /// The longest wait for a broker's answer to one request. A broker that is cut off accepts requests and
-    /// answers none. Kafka needs 9 s to move its leaders. By then the client has left it and asks the other
-    /// brokers.
+    /// The longest wait for a broker's answer to one request.
     ///
-    /// Kafka itself answers within 5 s that it cannot commit an offset in time. This limit is longer than
-    /// that.
+    /// A broker that is cut off accepts requests and answers none. Kafka needs 9 s to move its partitions to other
+    /// leaders. With this limit, the client has left the broker by then and asks the others. The limit is above 5 s,
+    /// because a healthy broker may take so long to answer that it could not commit an offset.
     static let responseMillisecondsMax = 6000
     /// The longest wait for a connection with its handshakes, and for the first answer on it.
     private static let connectionSetupMilliseconds = 5000

@@ -22,7 +22,7 @@ extension KafkaClient {
             for: partitions.map { ($0, milliseconds: Int64(RD_KAFKA_OFFSET_END)) }, until: deadline)
         var watermarks: [TopicPartition: Watermarks] = [:]
         for partition in partitions {
-            // The offset is missing, or the answer gives none.
+            // The answers lack the partition, or give no offset for it.
             guard let low = lows[partition] ?? nil, let high = highs[partition] ?? nil else {
                 throw KafkaError(action: "read the watermarks of \(partition)", code: .offsetNotAvailable)
             }
@@ -144,16 +144,16 @@ extension KafkaClient {
         for times: [(TopicPartition, milliseconds: Int64)], until deadline: Deadline
     ) throws(KafkaError) -> [TopicPartition: Int64?] {
         var isRepetition = false
-        var unknown = times
+        var unanswered = times
         var requestSize = max(1, times.count)
         var offsets: [TopicPartition: Int64?] = [:]
         return try RetryPolicy.retry(until: deadline) { () throws(KafkaError) in
-            if isRepetition { refreshMetadata(of: Set(unknown.map(\.0.topic)), until: deadline) }
+            if isRepetition { refreshMetadata(of: Set(unanswered.map(\.0.topic)), until: deadline) }
             isRepetition = true
             var failure: KafkaError?
-            for start in stride(from: 0, to: unknown.count, by: requestSize) {
+            for start in stride(from: 0, to: unanswered.count, by: requestSize) {
                 do throws(KafkaError) {
-                    let request = unknown[start..<min(start + requestSize, unknown.count)]
+                    let request = unanswered[start..<min(start + requestSize, unanswered.count)]
                     try lookUpOffsets(for: request, into: &offsets, until: deadline)
                 } catch {
                     failure = failure ?? error
@@ -162,7 +162,7 @@ extension KafkaClient {
             guard let failure else { return offsets }
             // One refused partition fails its whole request. The next attempt asks for fewer partitions at a time, and
             // only for those without an answer.
-            unknown.removeAll { offsets.keys.contains($0.0) }
+            unanswered.removeAll { offsets.keys.contains($0.0) }
             requestSize = max(1, requestSize / 2)
             throw failure
         }

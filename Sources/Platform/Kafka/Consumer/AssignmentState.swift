@@ -13,8 +13,8 @@ package struct AssignmentState: Sendable {
     package private(set) var epoch = 0
     package private(set) var partitions: Set<TopicPartition> = []
     package private(set) var pausedPartitions: Set<TopicPartition> = []
-    /// Whether the process was suspended for so long that the group may have reassigned the partitions. It
-    /// stays true until a later commit proves that it did not.
+    /// Whether the process was suspended for so long that the group may have reassigned the partitions. It stays true
+    /// until a commit succeeds that was requested afterwards, because only the owner of partitions can commit.
     package private(set) var isUncertain = false
     package private(set) var pendingRebalance: PendingRebalance?
 

@@ -27,9 +27,9 @@ extension Consumer {
         return !mayHaveBeenSuspended && !assignment.isUncertain && !isAssignmentLost && !isClientEnded
     }
 
-    /// Captures the group membership for a transaction over work that was read in `epoch`. Returns nil if
-    /// this member no longer owns that work: drop it. The epoch is checked after the capture. If it is
-    /// checked first, a woken process can commit old work under its new generation.
+    /// Captures the group membership for a transaction over work that was read in `epoch`. Returns nil if this member no
+    /// longer owns that work, which the caller must then drop. The epoch is checked after the capture. If it were
+    /// checked first, a woken process could commit old work under its new generation.
     package func captureGroupMetadata(forEpoch epoch: Int) -> GroupMetadata? {
         guard let pointer = unsafe rd_kafka_consumer_group_metadata(client.pointer) else { return nil }
         let metadata = unsafe GroupMetadata(pointer: pointer, epoch: epoch)

@@ -84,7 +84,7 @@ package final class Consumer {
         batch.clear()
         client.wakeup.clear()
         var events: [ConsumerEvent] = []
-        // A suspension between the polls. A suspension during this poll is detected below.
+        // This call detects a suspension between the polls, and the call below one during this poll.
         detectSuspension(since: lastPolledAt, allowedMilliseconds: 0, events: &events)
         guard ensureClient(waitMilliseconds: waitMilliseconds) else { return events }
         var wait = waitMilliseconds
@@ -229,7 +229,7 @@ package final class Consumer {
     /// would wait much longer. A static member stays in the group. Finish the work, commit and clear batches
     /// first.
     ///
-    /// - Returns: False after the limit. Then the group notices by the session timeout.
+    /// - Returns: False after the limit. Then the group learns of the end only by the session timeout.
     package func close(withinMilliseconds limit: Int = 5000) -> Bool {
         let deadline = Deadline(milliseconds: limit)
         if assignment.pendingRebalance != nil { try? release() }

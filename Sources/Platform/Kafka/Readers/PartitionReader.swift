@@ -4,8 +4,9 @@ internal import Lifecycle
 /// A reader of partitions of one topic, without a group. It shares the client of `SharedReaders` with other
 /// readers, but has its own queue, limits, pauses and positions. It stays on one thread.
 ///
-/// One loop serves it as a `Consumer`: wait for `descriptor`, poll, handle the events, process the batch. Poll
-/// once a second at least. A reader that is silent for longer is not fetched for, until it polls again.
+/// One loop serves it as a `Consumer`: wait for `descriptor`, poll, handle the events, process the batch. Poll once a
+/// second at least. If a reader does not poll for three seconds, `ReaderClient` fetches nothing for it until it polls
+/// again.
 ///
 /// `+Partitions` begins and ends the reading of partitions.
 @safe

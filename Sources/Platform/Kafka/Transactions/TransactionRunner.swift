@@ -122,6 +122,7 @@ package final class TransactionRunner {
     ///
     /// - Parameters:
     ///   - group: the group metadata, captured before this work.
+    ///   - onStep: is called after each step, for tests.
     ///   - meanwhile: does a piece of other work. It is repeated until the cluster has the records. It
     ///     returns false if no work is left.
     ///   - send: queues the records through the producer that it receives. It returns false if the producer

@@ -21,7 +21,7 @@ package struct ClientAddressResolver: Sendable {
         let entries = request.headers.all(named: "x-forwarded-for").flatMap { $0.split(separator: ",") }
         for entry in entries.suffix(Self.hopsMax).reversed() {
             // If a listed proxy appended no address, the proxy's own address is the best answer.
-            guard let hop = Self.address(in: entry.trimming { $0 == " " || $0 == "\t" }) else {
+            guard let hop = Self.address(in: entry.withoutOuterBlanks()) else {
                 return address
             }
             address = hop
@@ -57,8 +57,10 @@ package struct ClientAddressResolver: Sendable {
 }
 
 extension Substring {
-    fileprivate func trimming(where isBlank: (Character) -> Bool) -> String {
-        var trimmed = self.drop(while: isBlank)
+    /// Returns the text without the spaces and tabs at its ends.
+    fileprivate func withoutOuterBlanks() -> String {
+        let isBlank = { (character: Character) in character == " " || character == "\t" }
+        var trimmed = drop(while: isBlank)
         while let last = trimmed.last, isBlank(last) { trimmed.removeLast() }
         return String(trimmed)
     }

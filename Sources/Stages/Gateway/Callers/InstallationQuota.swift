@@ -4,7 +4,8 @@ internal import Lifecycle
 /// installations, and ingest keeps each of them for weeks.
 ///
 /// A gateway has no registry. An installation is new at an address if this gateway has seen no report of it from
-/// there for an hour. `RecentPairs` remembers the others, so a phone that is known is never charged again.
+/// there for an hour. `RecentPairs` remembers the installations that this gateway has seen, so the address of a known
+/// phone is never charged again.
 struct InstallationQuota {
     private static let windowMilliseconds = 3_600_000
 

@@ -84,11 +84,11 @@ struct SessionEndpoint: Sendable {
             case let access: refusal = APIKeyHeader.refusal(for: access)?.response
             }
         }
-        sessions.sort { $0.session.startedAt > $1.session.startedAt }
-        if let app = request.query(named: "app"),
-            let index = sessions.firstIndex(where: { $0.key.app == app })
-        {
-            sessions.insert(sessions.remove(at: index), at: 0)
+        let wantedApp = request.query(named: "app")
+        sessions.sort { first, second in
+            let (isFirstWanted, isSecondWanted) = (first.key.app == wantedApp, second.key.app == wantedApp)
+            if isFirstWanted != isSecondWanted { return isFirstWanted }
+            return first.session.startedAt > second.session.startedAt
         }
         guard let first = sessions.first else { return refusal ?? SessionCheck.endedResponse }
         return Self.response(with: first, others: Array(sessions.dropFirst()))

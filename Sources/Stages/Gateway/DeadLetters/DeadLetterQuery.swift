@@ -115,7 +115,8 @@ struct DeadLetterQuery: Sendable {
 
     // MARK: Use
 
-    /// Whether the call's answer has dead letters in this state.
+    /// Whether the call's answer has dead letters in this state. A doubtful one is not settled, because only the beginning
+    /// of its redrive is known.
     func includes(_ state: DeadLetterJournal.DeadLetterState) -> Bool {
         includesSettled || state == .open || state == .doubtful
     }

@@ -4,7 +4,7 @@ internal import Replay
 
 /// The answers to calls about dead letters.
 enum DeadLetterResponse {
-    /// Returns the sums by reason. `others` counts the dead letters that no sum has.
+    /// Returns the sums by reason. `others` counts the dead letters in none of the sums, whose number is limited.
     static func summary(_ summary: DeadLetterSummary) -> HTTPResponse {
         object { json in
             json.name("sums")

@@ -3,7 +3,7 @@ internal import HTTPServer
 
 /// `/v1/dead-letters`: the records of the app that a stage could not use, such as jobs that could not be pushed. `GET`
 /// sums them up by reason, `GET …/each` lists them, and `GET …/{partition}/{offset}` shows one. `POST …/redrive` sends
-/// dead letters again, and `POST …/discard` settles them without that.
+/// dead letters again, and `POST …/discard` settles them without sending them again.
 struct DeadLettersEndpoint: Sendable {
     static let path = "/v1/dead-letters"
 

@@ -30,6 +30,7 @@ final class DefinitionNumbers: Sendable {
     static func number(ofKey key: String, app: String) -> Int64 {
         let digest = SHA256.digest(of: RecordKey.join(app, key))
         let bits = digest.prefix(MemoryLayout<Int64>.size).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        // The shift clears the sign and the bit of the derived numbers.
         return Int64(bits >> 2) | derivedBit
     }
 }

@@ -67,6 +67,7 @@ struct NetmeraEndpoint: Sendable {
         let validator = SendValidator(
             app: context.app, catalog: context.catalog, now: context.now, fields: NetmeraDefinition.fields,
             lanes: lanes)
+        // Only the problems are of use here. The send itself is made when the definition is sent.
         _ = try validator.validate(draft, afterReading: context.problems)
         // Another gateway may have just stored the definition of this key.
         if idempotency != nil, !context.isCatalogCurrent { return .readCatalog }

@@ -157,7 +157,7 @@ extension OpenAPI {
             "freshnessMilliseconds":{"type":"integer"},
             "freshness":{
               "type":"array",
-              "description":"The share of running activities with the newest state, since the start of the insight process that answers.",
+              "description":"The share of running activities with the newest state, by the samples of all insight processes that answer.",
               "items":{
                 "type":"object",
                 "required":["at"],

@@ -45,6 +45,8 @@ extension OpenAPI {
         """##,
     ].joined(separator: ",")
 
+    /// The schemas, with the names that Netmera gives to the fields. In a definition, `message` is the text of the alert. In
+    /// the other calls it is the object with all fields of the push, and the text is its `body`.
     static let netmeraSchemas = #"""
         "liveActivity":{"const":"LIVE_ACTIVITY"},
         "iosOnly":{"const":["IOS"]},
@@ -71,7 +73,7 @@ extension OpenAPI {
             },
             "target":{
               "type":"object",
-              "description":"Exactly one of everyone, segments, tags and users.",
+              "description":"Exactly one of sendToAll: true, segments, tags and extIds.",
               "additionalProperties":false,
               "minProperties":1,
               "properties":{

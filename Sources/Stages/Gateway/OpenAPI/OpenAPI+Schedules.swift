@@ -89,7 +89,7 @@ extension OpenAPI {
         "dueAt":{"type":"integer","description":"The time of the send, in milliseconds since 1970."},
         "underWay":{
           "const":true,
-          "description":"The order is stored and will be carried out. The scheduler did not reply within 2 s."
+          "description":"The request is stored and will be carried out. The scheduler did not reply within 2 s."
         },
         "schedule":{
           "type":"object",

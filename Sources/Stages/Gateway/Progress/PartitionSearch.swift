@@ -8,9 +8,9 @@ final class PartitionSearch {
     private static let marginMilliseconds: Int64 = 60_000
     /// The number of records in the first step backwards.
     private static let firstStepRecords: Int64 = 20_000
-    /// Each further step backwards reads so many times the records of the step before.
+    /// The factor by which each further step backwards reads more records than the step before.
     private static let stepGrowth: Int64 = 10
-    /// The time without a search after which the client is closed, because it needs four threads.
+    /// The time without a search after which the consumer is closed, because it has four threads of its own.
     private static let idleMilliseconds = 60_000
     private static let closeMillisecondsMax = 500
     private static let pollMilliseconds: Int32 = 20
@@ -61,7 +61,8 @@ final class PartitionSearch {
                 return try read(
                     partition, from: stepStart, to: watermarks.high, until: deadline, visit: visit)
             }
-            (start, stepRecords) = (stepStart, stepRecords * Self.stepGrowth)
+            start = stepStart
+            stepRecords *= Self.stepGrowth
         }
         return true
     }
@@ -91,7 +92,8 @@ final class PartitionSearch {
             defer { batch.clear() }
             for index in 0..<batch.count {
                 if batch[index].offset >= end { return true }
-                if visit(batch[index]) { return true }
+                let needsNoFurtherRecord = visit(batch[index])
+                if needsNoFurtherRecord { return true }
             }
             // The batch ended exactly before `end`.
             if (consumer.position(in: partition) ?? start) >= end { return true }

@@ -11,7 +11,7 @@ struct SendLocation: Hashable {
 
     init(acceptedAt: Int64?, asOf: Int64?) { (self.acceptedAt, self.asOf) = (acceptedAt, asOf) }
 
-    /// Returns nil for an answer that is an error, or of an older version.
+    /// Returns nil if the answer is an error, or cannot be read.
     init?(_ answer: HTTPClientResponse) {
         guard answer.status == 200, let body = answer.body,
             let location = try? JSONReader().read(

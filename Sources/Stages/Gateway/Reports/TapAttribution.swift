@@ -13,7 +13,7 @@ final class TapAttribution {
     /// A body that waits.
     private struct WaitingBody {
         var reports: ValidatedReports
-        var answersMissing: Int
+        var missingAnswerCount: Int
         let timer: LoopTimer
         /// Receives the reports.
         let finish: (ValidatedReports) -> Void
@@ -31,7 +31,8 @@ final class TapAttribution {
         self.passAnswer = passAnswer
     }
 
-    /// Finds the origins of the taps, and passes the reports to `finish`: at once if they have no taps.
+    /// Finds the origins of the taps, and passes the reports to `finish`: at once if there is nothing to ask, or if too many
+    /// bodies wait.
     func attribute(
         _ reports: ValidatedReports, of app: String, then finish: @escaping (ValidatedReports) -> Void
     ) {
@@ -49,7 +50,7 @@ final class TapAttribution {
         if askedCount == 0 { return finish(reports) }
         let timer = LoopTimer(on: loop) { [unowned self] in finishBody(number) }
         waiting[number] = WaitingBody(
-            reports: reports, answersMissing: askedCount, timer: timer, finish: finish)
+            reports: reports, missingAnswerCount: askedCount, timer: timer, finish: finish)
         timer.schedule(at: loop.now.advanced(byMilliseconds: GatewayLimits.tapMilliseconds))
     }
 
@@ -59,8 +60,8 @@ final class TapAttribution {
     func receive(_ origin: TapOrigin?, forTapAt index: Int, ofBody number: UInt64) {
         guard waiting[number] != nil else { return }
         if let origin { waiting[number]?.reports.attribute(tapAt: index, to: origin) }
-        waiting[number]?.answersMissing -= 1
-        if waiting[number]?.answersMissing == 0 { finishBody(number) }
+        waiting[number]?.missingAnswerCount -= 1
+        if waiting[number]?.missingAnswerCount == 0 { finishBody(number) }
     }
 
     private func finishBody(_ number: UInt64) {
@@ -69,7 +70,7 @@ final class TapAttribution {
         body.finish(body.reports)
     }
 
-    /// Forgets all bodies, because the gateway stops. Their clients have got an answer.
+    /// Forgets all bodies, because the gateway stops. The server has stopped before, and has answered their clients.
     func stop() {
         for body in waiting.values { body.timer.cancel() }
         waiting.removeAll()

@@ -81,9 +81,11 @@ struct ErasureRemainder {
     /// Returns the days for which a row with the user stays before it is deleted.
     private static func rowDays(of topic: TopicName) -> Int64 {
         switch topic {
-        // Until then a report from before the erasure can arrive.
+        // Ingest remembers an erasure while a report from before it can arrive (`Retention.erasureEnd`).
         case .installations: 10
+        // `GroupRow.retentionMilliseconds`.
         case .groups: 3
+        // The scheduler keeps idempotency keys for a day.
         case .timers: 1
         default: 0
         }

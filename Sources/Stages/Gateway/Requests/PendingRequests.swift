@@ -6,7 +6,7 @@ struct PendingRequests<Request> {
         var request: Request
         /// The records that are still in flight.
         var recordsInFlight: Int
-        /// False if a record was not stored, or may not be.
+        /// False if a record was not stored, or if its outcome is unknown.
         var isStored: Bool
     }
 

@@ -177,7 +177,7 @@ final class RequestProcessor {
     /// Takes the next step of a request whose records are stored, or whose storing failed.
     private func settle(_ pending: PendingRequest, nextStep: NextStep, isStored: Bool) {
         switch nextStep {
-        // Its reply may have come already, which proves that the records are stored.
+        // The reply of the other stage may have come already, which proves that the records are stored.
         case .awaitReply(let name, let milliseconds):
             settleStageRequest(
                 of: pending, replyName: name, waitMilliseconds: milliseconds, isStored: isStored)

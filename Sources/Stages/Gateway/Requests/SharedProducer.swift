@@ -116,8 +116,8 @@ final class SharedProducer<Request>: EventHandler {
     }
 
     /// Settles the requests that wait while no broker answers. Otherwise their clients would wait until the
-    /// records time out. The records that wait in the producer go with it. If they stayed, the next requests would
-    /// wait behind them.
+    /// records time out. The producer is replaced, because the records of the next requests would wait behind the records
+    /// that it holds.
     private func abandonRequestsIfKafkaIsLost() {
         guard kafkaHealth.isLost, pending.count > 0 else { return }
         context.log.warning(

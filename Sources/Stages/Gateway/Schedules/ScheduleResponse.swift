@@ -59,6 +59,7 @@ enum ScheduleResponse {
             status = 200
             json.field("canceled", count)
             json.field("tooLate", tooLateCount == 0 ? nil : tooLateCount)
+        // Only nil occurs here. The other outcomes are replies to other requests.
         case .scheduled, .listed, .conflict, .verdict, nil:
             status = 202
             json.field("underWay", true)

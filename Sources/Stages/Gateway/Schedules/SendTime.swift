@@ -59,7 +59,7 @@ extension JSONValue {
     /// Reads a date that has not passed, and returns it in milliseconds since 1970.
     func futureMilliseconds(now: WallTime) -> Int64 {
         let seconds = date(now: now)
-        // `date` has already reported a problem. Only an integer can be 0 without one.
+        // `date` returns 0 after it has reported a problem. Only an integer can be 0 without a problem.
         if kind != .integer, seconds == 0 { return 0 }
         let allowedSeconds = now.seconds...now.seconds + Int64(SendTime.distanceSecondsMax)
         if kind == .integer, seconds > PayloadRules.secondsMax {

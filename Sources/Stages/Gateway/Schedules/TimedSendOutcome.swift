@@ -22,6 +22,7 @@ enum TimedSendOutcome {
             self = .refused(RefusedRequest.idempotencyConflict(with: .send(firstSend)).response)
         case .refused(let reason):
             self = .refused(.error(status: 422, code: "not_scheduled", message: reason))
+        // Only nil occurs here. The other outcomes are replies to other requests.
         case .cancelled, .listed, .verdict, nil: self = .underWay
         }
     }

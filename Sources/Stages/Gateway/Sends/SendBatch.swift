@@ -53,7 +53,7 @@ final class SendBatch: Sendable {
         for (index, response) in responses.enumerated() {
             if index > 0 { body.append(UInt8(ascii: ",")) }
             body += Array(#"{"index":\#(index),"status":\#(response.status),"#.utf8)
-            // The answer to a send is a JSON object with members.
+            // The answer to a send is a JSON object. Its members follow here, without the opening brace.
             body += response.body.dropFirst()
         }
         body += Array("]}".utf8)

@@ -109,7 +109,7 @@ struct SendsEndpoint: Sendable {
             let query = try SendKeyQuery(
                 idempotencyKey: request.parameters["key"] ?? "", parameters: request.query, app: app)
             let ids = query.possibleIDs(route: Self.path, lanes: lanes)
-            return findFirst(of: ids[...], since: query.acceptedAt, for: authorized)
+            return findFirst(of: ids[...], acceptedAt: query.acceptedAt, for: authorized)
         } catch {
             authorized.reply.send(error.response)
             return true
@@ -119,17 +119,17 @@ struct SendsEndpoint: Sendable {
     /// Looks for the ids one after the other, and answers with the progress of the first send that exists. There are
     /// two ids if the request names a group and a user, because the group may be shared or private.
     private func findFirst(
-        of ids: ArraySlice<SendID>, since time: Int64?, for authorized: AuthorizedRequest
+        of ids: ArraySlice<SendID>, acceptedAt: Int64?, for authorized: AuthorizedRequest
     ) -> Bool {
         guard let id = ids.first else {
             authorized.reply.send(SendResponse.unknownSend)
             return true
         }
-        let start = time.map { SearchStart.accepted(at: $0) } ?? .backwardsFromEnd
+        let start = acceptedAt.map { SearchStart.accepted(at: $0) } ?? .backwardsFromEnd
         return lookUp(id, from: start, for: authorized, queue: "by key") { found in
             sendProgress(of: id, found: found, to: authorized)
         } orElse: {
-            let isTaken = findFirst(of: ids.dropFirst(), since: time, for: authorized)
+            let isTaken = findFirst(of: ids.dropFirst(), acceptedAt: acceptedAt, for: authorized)
             if !isTaken { authorized.reply.send(Unavailable.overloaded) }
         }
     }

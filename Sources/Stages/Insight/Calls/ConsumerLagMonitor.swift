@@ -103,6 +103,7 @@ private final class ConsumerLagReader {
     private func topicLag(
         of group: String, in topic: String, lags: [GroupLag], unread: UnreadRecordReader.UnreadRecords
     ) -> TopicLag {
+        // A group that lacks only the markers of transactions has read all records.
         let behind = lags.filter { !unread.caughtUp.contains(UnreadRecordReader.GroupPosition(of: $0)) }
         return TopicLag(
             stage: String(group.dropFirst(prefix.count)), topic: String(topic.dropFirst(prefix.count)),

@@ -47,7 +47,8 @@ struct FreshnessHistory {
 
     /// Adds a sample. Returns the change of the groups that are behind, or nil if there is no room for the app.
     ///
-    /// - Parameter groupsBehind: The groups of which many phones do not have the newest state.
+    /// - Parameter groupsBehind: The groups that are behind: too many of their phones do not have the newest state
+    ///   (`QueryHandler.behindShare`).
     @discardableResult mutating func add(
         _ sample: Sample, of app: String, groupsBehind: Set<String>
     ) -> BehindChange? {
@@ -71,7 +72,7 @@ struct FreshnessHistory {
         return forgotten
     }
 
-    /// Returns the samples of a time, the oldest first.
+    /// Returns the samples of a range of times, the oldest first.
     func samples(of app: String, in times: Range<Int64>) -> [Sample] {
         (apps[app]?.samples ?? []).filter { times.contains($0.at) }
     }

@@ -9,15 +9,16 @@ enum NextSendSearch {
     /// Returns the time of the first send after `start`.
     ///
     /// - Parameters:
-    ///   - known: the time of some send after `start`.
-    ///   - limit: the number of times that a complete list has at most.
-    ///   - list: returns the times of the sends in a range, the newest first. A list of `limit` times or more may lack
+    ///   - known: The time of some send after `start`.
+    ///   - limit: The number of times that a complete list has at most.
+    ///   - list: Returns the times of the sends in a range, the newest first. A list of `limit` times or more may lack
     ///     earlier ones.
     static func firstTime<Failure: Error>(
         after start: Int64, atMost known: Int64, limit: Int,
         list: (Range<Int64>) async throws(Failure) -> [Int64]
     ) async throws(Failure) -> Int64 {
-        var (lower, first) = (start + 1, known)
+        var lower = start + 1
+        var first = known
         var width = rangeMilliseconds
         while lower < first {
             let range = lower..<min(first, lower + width)
@@ -29,7 +30,7 @@ enum NextSendSearch {
                 width = max(1, (first - lower) / 2)
             } else {
                 lower = range.upperBound
-                // No range needs to be wider than `known`, and the width must not overflow.
+                // `known` is a time since 1970, so no range is wider. The limit keeps the width from overflowing.
                 width = min(width * growth, known)
             }
         }

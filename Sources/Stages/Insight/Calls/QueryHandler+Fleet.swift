@@ -11,11 +11,8 @@ extension QueryHandler {
         let lags = await lagMonitor.lags()
         let members = await fanOut.knownMembers()
         let processes = await fanOut.knownProcesses()
-        // A query without names finds no rows, but shows the lanes that answer. If a limit ends it, the other parts of
-        // the report are still useful.
-        var query = LaneQuery(.running, app: call.app)
-        query.names = []
-        let result = await fanOut.run(query)
+        // If a limit ends the query, the other parts of the report are still useful.
+        let result = await fanOut.run(queryWithoutRows(of: call.app))
         return objectResponse(from: [result]) { writer in
             writer.objects("lag", of: lags ?? []) { lag, writer in
                 writer.field("stage", lag.stage)
@@ -48,13 +45,18 @@ extension QueryHandler {
     ) async throws(CallProblem) -> HTTPResponse {
         try parameters.checkAllRead()
         let processes = await fanOut.knownProcesses()
-        var query = LaneQuery(.running, app: call.app)
-        query.names = []
-        let result = try await ask(query)
+        let result = try await ask(queryWithoutRows(of: call.app))
         return objectResponse(from: [result]) { writer in
             ProcessesReport(processes: processes, app: call.app).writeBreakers(to: &writer)
             writeLanes(of: result, to: &writer)
         }
+    }
+
+    /// Returns a query that finds no rows, because it has no names. Its result shows the lanes that answer.
+    private func queryWithoutRows(of app: String) -> LaneQuery {
+        var query = LaneQuery(.running, app: app)
+        query.names = []
+        return query
     }
 
     private func writeLanes(of result: QueryResult, to writer: inout JSONWriter) {

@@ -94,7 +94,7 @@ extension QueryHandler {
         }
     }
 
-    /// Returns the reason of the phone that needs attention, otherwise of the first phone.
+    /// Returns the reason of the first phone that needs attention, otherwise of the first phone.
     private static func mostUrgentReason(of reasons: [DisplayReason]) -> DisplayReason {
         reasons.first { !$0.code.needsNoAction } ?? reasons.first
             ?? DisplayReason(

@@ -144,7 +144,8 @@ extension QueryHandler {
             // On a later page, the taps of the newest send end at the last send of the page before.
             let newestEnd = query.after?.at ?? Self.timeMax
             let counted = await taps(
-                of: group, app: query.app, times: [newestEnd] + page.map(\.position.at), isFalling: true)
+                of: group, app: query.app, times: [newestEnd] + page.map(\.position.at),
+                isNewestFirst: true)
             for index in summaries.indices where counted.limit == nil && index < counted.taps.count {
                 summaries[index].opened = counted.taps[index]
             }
@@ -200,15 +201,15 @@ extension QueryHandler {
 
     /// Counts the taps between neighboring times.
     ///
-    /// - Parameter isFalling: Whether `times` start with the newest. The counts have the same order.
+    /// - Parameter isNewestFirst: Whether `times` start with the newest. The counts have the same order.
     private func taps(
-        of group: String, app: String, times: [Int64], isFalling: Bool = false
+        of group: String, app: String, times: [Int64], isNewestFirst: Bool = false
     ) async -> QueryResult {
         var query = LaneQuery(.taps, app: app)
         query.group = group
-        query.times = isFalling ? times.reversed() : times
+        query.times = isNewestFirst ? times.reversed() : times
         var result = await fanOut.run(query)
-        if isFalling { result.taps.reverse() }
+        if isNewestFirst { result.taps.reverse() }
         return result
     }
 

@@ -7,7 +7,7 @@ extension QueryHandler {
     /// Sets `waitingForAllow` of the starts of live groups: the number of phones whose start APNs accepted and that
     /// report no running activity.
     ///
-    /// - Returns: The results of the queries for them.
+    /// - Returns: The results of the queries for the states of the groups and their running activities.
     func addWaitingPhones(
         to summaries: inout [SendSummary], app: String
     ) async throws(CallProblem) -> [QueryResult] {
@@ -22,7 +22,7 @@ extension QueryHandler {
             guard let group = summaries[index].group, let total = summaries[index].report.total else {
                 continue
             }
-            // A later generation has other activities.
+            // Only the current generation is compared, because the running activities belong to it.
             let isCurrent = scopes.scopes.contains {
                 $0.value.key.group == group && $0.value.row.stateName == "live"
                     && $0.value.row.generation == total.generation

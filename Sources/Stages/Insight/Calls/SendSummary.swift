@@ -55,7 +55,7 @@ struct SendSummary: Sendable {
             writer.field("event", report.total?.event.rawValue)
         }
         writer.field("requestId", progress.requestID)
-        // The name is older than the other states, such as "accepted" and "scheduled", and is part of the API.
+        // The API calls the state a verdict, because at first the only states were verdicts of the planner.
         writer.field("verdict", progress.stateName)
         writer.field("isComplete", progress.isComplete)
         writer.field("dryRun", progress.isDryRun ? true : nil)

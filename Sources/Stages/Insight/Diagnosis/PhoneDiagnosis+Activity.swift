@@ -28,7 +28,7 @@ extension PhoneDiagnosis {
         return pushesToActivity + starts
     }
 
-    // MARK: It is over
+    // MARK: The end of an activity
 
     /// Returns the reason that the activity no longer runs, or nil if it runs.
     func endReason(of activity: Installation.Activity) -> DisplayReason? {
@@ -77,7 +77,7 @@ extension PhoneDiagnosis {
         activity.isExpired || (activity.token != nil && installation.expirationTime(of: activity) <= now)
     }
 
-    // MARK: Nothing reaches it
+    // MARK: An activity that no push can reach
 
     /// Returns the reason that no push can reach the activity, or nil.
     func unreachableReason(of activity: Installation.Activity) -> DisplayReason? {
@@ -101,7 +101,7 @@ extension PhoneDiagnosis {
 
     /// Returns the reason that no push to the token can arrive, or nil.
     ///
-    /// - Parameter tokenName: the name of the token in the sentence.
+    /// - Parameter tokenName: The name of the token in the sentence.
     func unreachableReason(token: Installation.Token, of entry: RegistryKey.Entry, tokenName: String)
         -> DisplayReason?
     {
@@ -122,7 +122,7 @@ extension PhoneDiagnosis {
             at: at)
     }
 
-    // MARK: What it shows
+    // MARK: The version that an activity shows
 
     /// Returns the reason for the version that a running, reachable activity shows. If it is not the newest version,
     /// the sentence names the outcome of each newer one.
@@ -140,10 +140,12 @@ extension PhoneDiagnosis {
         let shownText =
             accepted.map { "it shows version \($0.version), the newest is \(newest.version)" }
             ?? "no version is known to be on it, the newest is \(newest.version)"
-        let newerPushes = decisivePushes(of: pushes(about: activity), above: accepted?.version ?? 0)
-        let newerTexts = newerPushes.prefix(Self.versionsMax).reversed()
+        let newestFirst = decisivePushes(of: pushes(about: activity), above: accepted?.version ?? 0)
+        // The sentence names the versions in the order of time.
+        let newerTexts = newestFirst.prefix(Self.versionsMax).reversed()
             .map { "\($0.version) \($0.outcomeText(at: now))" }
-        if let latest = newerPushes.first, latest.version >= newest.version {
+        if let latest = newestFirst.first, latest.version >= newest.version {
+            // The push of the newest version has an outcome, which is the reason.
             return DisplayReason(
                 latest.reasonCode(at: now), "\(shownText): \(newerTexts.joined(separator: ", "))",
                 at: latest.at)
@@ -154,8 +156,8 @@ extension PhoneDiagnosis {
     /// Returns the reason if no push of the newest send has a receipt.
     ///
     /// - Parameters:
-    ///   - shownText: the clause about the version that the activity shows.
-    ///   - newerTexts: the outcomes of newer versions that have receipts.
+    ///   - shownText: The clause about the version that the activity shows.
+    ///   - newerTexts: The outcomes of newer versions that have receipts.
     private func reasonWithoutReceipt(of newest: ScopeState, shownText: String, newerTexts: [String])
         -> DisplayReason
     {

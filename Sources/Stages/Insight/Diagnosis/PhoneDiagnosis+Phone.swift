@@ -27,7 +27,7 @@ extension PhoneDiagnosis {
             "no push can start an activity on it: iOS \(os) is too old; push to start needs iOS 17.2")
     }
 
-    // MARK: Its activities
+    // MARK: The activities of the phone
 
     /// The reason of one activity, or nil if the start tokens give the better reason. A running activity with
     /// a problem comes first, then the newest running one, then the newest ended one.
@@ -44,7 +44,7 @@ extension PhoneDiagnosis {
         return newestEnded
     }
 
-    // MARK: Its start tokens
+    // MARK: The start tokens of the phone
 
     /// The reason that no activity runs, in this order: a start token that cannot be used, an unregistered
     /// type, an old system, no start yet, or the outcome of the last start.

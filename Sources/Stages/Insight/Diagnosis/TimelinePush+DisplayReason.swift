@@ -4,7 +4,7 @@ extension TimelinePush {
     /// Returns the result of the push, in words that follow its version, for example "was accepted by APNs". The text
     /// names APNs only if APNs answered. Any other result is a decision of the sender, with the sender's reason.
     ///
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: Milliseconds since 1970.
     func outcomeText(at now: Int64) -> String {
         switch outcome {
         case .accepted: return "was accepted by APNs"
@@ -54,6 +54,7 @@ extension TimelinePush {
         }
     }
 
+    /// The text of a push that APNs has not accepted yet, and that the sender will push again.
     private func movedText(at now: Int64) -> String {
         let time = PhoneDiagnosis.time(at)
         let start =

@@ -4,7 +4,7 @@ internal import SQLite
 
 /// Reads the events of one lane from its SQLite file, on a thread other than the loop's.
 final class EventReader {
-    /// Small, because each thread has a reader of each lane.
+    /// The cache of SQLite. It is small, because each thread has a reader of each lane.
     private static let cacheKibibytes = 256
     /// The columns of `events` that are read, in the order of the statement.
     fileprivate enum Column: Int, CaseIterable {
@@ -18,7 +18,7 @@ final class EventReader {
             """
     }
 
-    /// `OpenLane.openingID` of the lane that it reads.
+    /// The number of the lane's opening (`OpenLane.openingID`). After another opening, `LaneReader` makes a new reader.
     let openingID: UInt64
     private let database: SQLiteDatabase
     /// The budget of the running query.
@@ -125,7 +125,8 @@ final class EventReader {
         var sums = HourlySums()
         do throws(SQLiteError) {
             try statement.readRows(values: values) { row in
-                guard sums.begin(hour: row.integer(at: 0), budget: budget) else { return false }
+                let isWithinLimits = sums.beginRow(inHour: row.integer(at: 0), budget: budget)
+                guard isWithinLimits else { return false }
                 if let key = Self.key(in: row, for: query) { sums.add(Int(row.integer(at: 4)), to: key) }
                 return true
             }
@@ -155,7 +156,8 @@ final class EventReader {
         do throws(SQLiteError) {
             try statement.readRows(values: selection.values) { row in
                 let hour = row.integer(.at) / EventCounts.hourMilliseconds
-                guard sums.begin(hour: hour, budget: budget) else { return false }
+                let isWithinLimits = sums.beginRow(inHour: hour, budget: budget)
+                guard isWithinLimits else { return false }
                 guard Self.isWanted(row, by: query), let event = Self.event(in: row) else { return true }
                 do {
                     if let user = event.user, try erasedUpTo(user) >= event.receivedAt { return true }
@@ -237,7 +239,7 @@ private struct HourlySums {
     var limit: QueryLimit?
 
     /// Begins a row. Returns false if a limit ends the reading before it.
-    mutating func begin(hour: Int64, budget: QueryBudget) -> Bool {
+    mutating func beginRow(inHour hour: Int64, budget: QueryBudget) -> Bool {
         firstHour = firstHour ?? hour
         lastHour = hour
         if sums.count > QueryLimits.bucketsMax {

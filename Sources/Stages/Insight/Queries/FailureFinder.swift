@@ -50,6 +50,7 @@ struct FailureFinder {
                 }
                 if row.at > end { return list }
                 let offset = Int64(clamping: BigEndian.number(in: row.key.span, at: 0))
+                // The position behind all lines of the receipt.
                 lastRead = Self.position(lane: lane, offset: offset, line: .max)
                 list.entries += entries(ofReceipt: row.value, at: offset, of: send, for: query)
                 if list.entries.count >= query.limit { return list }
@@ -65,7 +66,7 @@ struct FailureFinder {
     /// are not exactly in time order.
     private static func position(lane: Int32, offset: Int64, line: UInt32) -> ListPosition {
         var tieBreaker: [UInt8] = []
-        // The list is the oldest first, and a tie breaker sorts the newest first.
+        // The list begins with the oldest failure, and tie breakers sort the newest first. So each part is inverted.
         BigEndian.append(Int32.max - lane, to: &tieBreaker)
         BigEndian.append(Int64.max - offset, to: &tieBreaker)
         BigEndian.append(UInt32.max - line, to: &tieBreaker)
@@ -92,7 +93,7 @@ struct FailureFinder {
             // A caller can write any position, also the one behind the largest offset.
             return max(first, isReceiptOver && offset < .max ? offset + 1 : offset)
         }
-        // Earlier pages contain the lanes before the cursor's.
+        // Earlier pages contain the lanes before the lane of the cursor. A later lane has smaller bytes.
         return ownLane.lexicographicallyPrecedes(cursorLane) ? first : nil
     }
 

@@ -9,8 +9,8 @@ struct LaneList<Value: Sendable & Hashable> {
 
     /// Ends the list early.
     ///
-    /// - Parameter lastRead: The position of the last row that was read. Without one the next page would end here
-    ///   again, so the query fails.
+    /// - Parameter lastRead: The position of the last row that was read. Nil makes the query fail, because the next page
+    ///   would begin and end at the same row again.
     mutating func cut(behind lastRead: ListPosition?) throws(QueryLimit) {
         guard let lastRead else { throw .time }
         cut = lastRead

@@ -6,8 +6,8 @@ internal import Store
 // breaker.
 
 extension LaneReader {
-    /// The byte behind a name with which a range begins after all keys of the name: in those a zero byte follows the
-    /// name, and no name contains this byte.
+    /// The byte behind a name with which a range begins after all keys of the name. In these keys a zero byte follows the
+    /// name, and no name contains the byte 1.
     private static let behindName: UInt8 = 1
 
     /// Lists the users that installations or profiles name. An erased user is not listed.
@@ -20,7 +20,8 @@ extension LaneReader {
         func finishCurrent() {
             guard let user = current else { return }
             if let entry = user.entry { list.entries.append(entry) }
-            (lastFinished, current) = (user.position, nil)
+            lastFinished = user.position
+            current = nil
         }
         let range = range(of: query, keysAfter: app, namesFrom: Recipient.userPrefix)
         try forEachRow(within: range, topic: .installations, table: .index, in: lane) { indexRow in

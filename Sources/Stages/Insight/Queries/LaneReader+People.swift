@@ -62,7 +62,8 @@ extension LaneReader {
         }
     }
 
-    /// Finds the newest pushes to the named recipients. They are in the lane of the recipient's registry rows.
+    /// Finds the newest pushes to the named recipients. All pushes to a recipient are in the lane of the recipient's registry
+    /// rows, so the other lanes find nothing.
     func findPushes(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         let recipients = query.names.compactMap { Recipient(text: $0) }.filter {
             let key = RegistryKey.partitionKey(app: query.app, recipient: $0)

@@ -22,7 +22,7 @@ extension LaneReader {
     private func findSend(
         _ send: String, of app: String, in lane: OpenLane, into result: inout QueryResult
     ) throws {
-        let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
+        let stored = StoredReceipts(file: lane.receiptsEnvironment, reader: reader)
         for (environment, tally) in try stored.report(of: send, app: app).environments {
             result.tallies.append(
                 QueryResult.EnvironmentTally(send: send, environment: environment, tally: tally))
@@ -44,7 +44,7 @@ extension LaneReader {
     /// Lists the failed pushes of a send.
     func listFailures(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         guard let send = query.names.first else { return }
-        let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
+        let stored = StoredReceipts(file: lane.receiptsEnvironment, reader: reader)
         // A lane without a receipt of the send need not be read.
         guard let tally = try stored.report(of: send, app: query.app).total else { return }
         let times = tally.acceptedAt...max(tally.acceptedAt, tally.newestReceiptAt)
@@ -57,7 +57,7 @@ extension LaneReader {
     /// Finds the periods of the app's series.
     func findPeriods(_ query: LaneQuery, in lane: OpenLane, into result: inout QueryResult) throws {
         guard let resolution = query.code.flatMap(SeriesResolution.init) else { return }
-        let stored = StoredReceipts(environment: lane.receiptsEnvironment, reader: reader)
+        let stored = StoredReceipts(file: lane.receiptsEnvironment, reader: reader)
         for period in try stored.periods(of: query.app, resolution: resolution) {
             try budget.spendRow()
             if period.at >= query.from, period.at < query.to { result.periods.append(period) }

@@ -64,7 +64,8 @@ final class LaneReader {
             result = QueryResult()
             result.limit = .time
         } catch {
-            // Any other error is of a file that is being opened again, or that the loop notices itself.
+            // `OpenLanes` notes an error that shows damage. Any other error is of a file that is being opened again, or that
+            // the loop notices itself.
             openLanes.reportDamage(error, of: lane)
             return nil
         }
@@ -117,8 +118,7 @@ final class LaneReader {
             guard let value = try view.value(of: key.span, in: file.table(named: table.rawValue)) else {
                 return nil
             }
-            return [UInt8](
-                copying: value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count)))
+            return RetentionSweep.valueWithoutTime(value)
         }
     }
 

@@ -10,6 +10,8 @@ internal import Store
 struct PushFinder {
     /// The number of offsets whose hashes are scanned in one read transaction.
     private static let chunkSize: Int64 = 5000
+    /// The size of the key of a row, which is the offset of the receipt.
+    private static let offsetBytes = 8
     /// The size of the JSON's length in a row of a receipt.
     private static let lengthBytes = 4
 
@@ -67,7 +69,7 @@ struct PushFinder {
         try file.read { view throws(StoreError) in
             var first: Int64?
             try view.scan(file.table(named: ReceiptTable.recipientHashes.rawValue)) { key, _ in
-                if key.count >= 8 { first = Int64(clamping: BigEndian.number(in: key, at: 0)) }
+                if key.count >= Self.offsetBytes { first = Int64(clamping: BigEndian.number(in: key, at: 0)) }
                 return .stop
             }
             guard let first,
@@ -94,7 +96,7 @@ struct PushFinder {
                 range: KeyRange(from: lower, upTo: upper)
             ) { key, stored in
                 let prefixBytes = RowChecksum.byteCount + RetentionSweep.timeByteCount
-                guard key.count >= 8, stored.count > prefixBytes else { return .next }
+                guard key.count >= Self.offsetBytes, stored.count > prefixBytes else { return .next }
                 let hashes = stored.extracting(droppingFirst: prefixBytes)
                 for hash in wantedHashes where RecipientHashes.contains(hash, in: hashes) {
                     offsets.append(Int64(clamping: BigEndian.number(in: key, at: 0)))

@@ -38,7 +38,8 @@ final class QueryBudget {
         remainingRows -= laneRows
         laneRows = 0
         laneRowsMax = remainingRows / max(1, remainingLanes)
-        (isOverTime, rowsUntilCheck) = (now >= end, 0)
+        isOverTime = now >= end
+        rowsUntilCheck = 0
     }
 
     /// Counts a row. Returns false if the share of the lane is used up.

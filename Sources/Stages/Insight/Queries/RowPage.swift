@@ -20,7 +20,9 @@ struct RowPage {
         of table: String, in file: LMDBEnvironment, within range: KeyRange, rowsMax: Int
     ) throws(StoreError) {
         let prefixByteCount = RowChecksum.byteCount + RetentionSweep.timeByteCount
-        var (rows, unread, isDamaged): ([Row], KeyRange, Bool) = ([], range, false)
+        var rows: [Row] = []
+        var unread = range
+        var isDamaged = false
         let hasMore = try file.read { view throws(StoreError) in
             try view.readPage(of: file.table(named: table), range: &unread, rowsMax: rowsMax) { key, stored in
                 guard stored.count >= prefixByteCount, RowChecksum.isValid(key: key, stored: stored) else {

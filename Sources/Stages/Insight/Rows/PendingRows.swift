@@ -1,4 +1,3 @@
-internal import Kafka
 internal import Store
 
 /// The changes that a batch of records makes to the rows of a `RowFile`. They are written in one transaction
@@ -27,8 +26,7 @@ final class PendingRows {
             guard let value = try view.value(of: key.span, in: file.table(named: table.rawValue)) else {
                 return nil
             }
-            return [UInt8](
-                copying: value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count)))
+            return RetentionSweep.valueWithoutTime(value)
         }
     }
 

@@ -10,7 +10,7 @@ struct OpenedEventDatabase {
     let openingState: OpeningState
 
     private static let fileName = "/events.sqlite"
-    /// Small, because there is a file for each lane.
+    /// The cache of SQLite. It is small, because there is a file for each lane.
     private static let cacheKibibytes = 4096
 
     private enum InspectionResult {

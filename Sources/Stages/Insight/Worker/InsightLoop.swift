@@ -68,8 +68,8 @@ final class InsightLoop: ThreadLoop {
     var committedOffsets: [TopicPartition: Int64] = [:]
     /// The open lanes for the threads that answer queries.
     let openLanes: OpenLanes
-    /// The time of the cluster's last failure. Until the cluster is surely back, the last record read is not
-    /// taken as the end.
+    /// The time of the cluster's last failure. For a while after it, `publishAsOf` does not trust that the last record
+    /// read is the end of a partition.
     var failedAt: Instant?
     private var nextUpkeep = Instant.now()
     /// The number of deletions of old rows, so that each begins with another lane.

@@ -9,7 +9,7 @@ struct LaneFileFailure: Sendable {
     let isFileFull: Bool
     let message: String
 
-    /// - Parameter topic: the topic whose file the error is about.
+    /// - Parameter topic: The topic whose file the error is about.
     init(error: any Error, of topic: InsightTopic) {
         message = "\(error)"
         let isCorruption =

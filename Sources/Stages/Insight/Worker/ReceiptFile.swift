@@ -45,7 +45,7 @@ final class ReceiptFile: LaneFile {
             }
         )
         self.file = file
-        storedReceipts = StoredReceipts(environment: file.environment, reader: reader)
+        storedReceipts = StoredReceipts(file: file.environment, reader: reader)
     }
 
     var openingState: OpeningState { file.openingState }

@@ -1,3 +1,4 @@
+internal import Kafka
 internal import Store
 
 /// Deletes old rows from the tables of a lane file, one page at a time. Each value starts with the time of its
@@ -5,6 +6,13 @@ internal import Store
 struct RetentionSweep {
     /// The size of the time in front of each value.
     static let timeByteCount = 8
+
+    /// Returns a stored value without the time in front of it. A value that is too short is damaged. It becomes empty, and
+    /// cannot be decoded.
+    static func valueWithoutTime(_ stored: Span<UInt8>) -> [UInt8] {
+        [UInt8](copying: stored.extracting(droppingFirst: min(timeByteCount, stored.count)))
+    }
+
     /// The rows of one page.
     private static let rowsMax = 500
 

@@ -1,17 +1,16 @@
 internal import Identifiers
 internal import JSON
 internal import Jobs
-internal import Kafka
 internal import RecordFormat
 internal import Store
 
 /// Reads the rows of a `ReceiptFile`: for `ReceiptBatch` on the loop's thread, and for queries on another one.
 struct StoredReceipts: StoredReceiptRows {
-    let environment: Store.LMDBEnvironment
+    let file: Store.LMDBEnvironment
     let reader: JSONReader
 
     func finishedLines(of sheetPosition: JobPosition) throws(StoreError) -> FinishedLines? {
-        try environment.read { view throws(StoreError) in
+        try file.read { view throws(StoreError) in
             guard let value = try view.value(of: sheetPosition.key.span, in: table(.finished)) else {
                 return nil
             }
@@ -66,19 +65,19 @@ struct StoredReceipts: StoredReceiptRows {
     private func record<Record: JSONRecord>(
         at key: [UInt8], in table: ReceiptTable
     ) throws(StoreError) -> Record? {
-        let json = try environment.read { view throws(StoreError) -> [UInt8]? in
+        let json = try file.read { view throws(StoreError) -> [UInt8]? in
             guard let value = try view.value(of: key.span, in: self.table(table)) else { return nil }
-            return [UInt8](
-                copying: value.extracting(droppingFirst: min(RetentionSweep.timeByteCount, value.count)))
+            return RetentionSweep.valueWithoutTime(value)
         }
         guard let json else { return nil }
         return try decode(json)
     }
 
+    /// Returns rows of a table, in the order of their keys. `RowPage` removes the times in front of their values.
     private func firstRows(
         _ countMax: Int, of table: ReceiptTable, within range: KeyRange
     ) throws(StoreError) -> [RowPage.Row] {
-        try RowPage(of: table.rawValue, in: environment, within: range, rowsMax: countMax).rows
+        try RowPage(of: table.rawValue, in: file, within: range, rowsMax: countMax).rows
     }
 
     private func decode<Record: JSONRecord>(_ json: [UInt8]) throws(StoreError) -> Record {
@@ -86,10 +85,10 @@ struct StoredReceipts: StoredReceiptRows {
         return record
     }
 
-    private func table(_ table: ReceiptTable) -> Table { environment.table(named: table.rawValue) }
+    private func table(_ table: ReceiptTable) -> Table { file.table(named: table.rawValue) }
 
     private var unreadableRow: StoreError {
-        .corrupt(path: environment.path, damage: "this program did not write a row in this form")
+        .corrupt(path: file.path, damage: "a row has a form that this program does not write")
     }
 }
 

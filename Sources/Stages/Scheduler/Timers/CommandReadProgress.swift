@@ -7,7 +7,8 @@
 package struct CommandReadProgress {
     /// A cancel that is acknowledged at least this long before the due time always wins.
     package static let cancelLeadMilliseconds: Int64 = 2000
-    /// The age of the known time from which the end is asked for again, while timers are about to fire.
+    /// The age from which the known time is too old, so that the end is asked for again. `SchedulerDecider`
+    /// asks only while a timer is nearly due.
     package static let endAgeMillisecondsMax: Int64 = 500
 
     /// An end of the partition. Every command that was acknowledged before `time` lies below `offset`.
@@ -18,7 +19,7 @@ package struct CommandReadProgress {
 
     /// All commands that were acknowledged before this time are processed. Nil if no time is known.
     private var knownUntil: Int64?
-    /// The answer to the newest question, until all commands below it are processed.
+    /// The newest end, until all commands below it are processed.
     private var awaitedEnd: CommandEnd?
 
     package init() {}
@@ -38,7 +39,7 @@ package struct CommandReadProgress {
     /// Notes the end of the partition.
     ///
     /// - Parameters:
-    ///   - time: a time before the question was sent.
+    ///   - time: a time before the end was asked for.
     ///   - position: the offset below which all commands are processed.
     package mutating func recordEnd(at end: Int64, requestedAt time: Int64, position: Int64) {
         awaitedEnd = CommandEnd(time: time, offset: end)

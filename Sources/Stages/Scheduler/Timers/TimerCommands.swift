@@ -13,14 +13,15 @@ package import Store
 package struct TimerCommands: Sendable {
     /// The most timers of one owner. Beyond it a schedule is refused.
     package static let timersMax = 1000
-    /// The maximum size of a timer's key. An entry in due order adds a prefix and must still be a valid key.
+    /// The maximum size of a timer's key. Its `DueEntry` has a longer key, with a prefix, which must be valid
+    /// too.
     package static let keyBytesMax = EnvironmentLimits.keyBytesMax - DueEntry.prefixByteCount
-    /// The maximum lateness of an automatic end. After that time the system has ended the activity itself.
+    /// The maximum lateness of an automatic end. After that time iOS has ended the activity itself.
     package static let endLatenessMillisecondsMax: Int64 = 8 * 3_600_000
 
     /// The decision about a command. Its changes of rows are in the `TimerTable`.
     package struct Decision: Sendable, Hashable {
-        /// The outcome for metrics.
+        /// The result for metrics.
         package enum Outcome: String, Sendable, CaseIterable {
             case scheduled, replaced, repeated, conflict, refused
             case cancelled = "canceled"
@@ -38,9 +39,9 @@ package struct TimerCommands: Sendable {
     package enum EndDecision: Sendable, Hashable {
         /// The timer is set: `scheduled` or `replaced`.
         case set(Decision.Outcome)
-        /// The end of a newer generation waits.
+        /// Nothing changes, because the timer of a newer generation waits.
         case outdated
-        /// No timer can have this key. The planner writes no such end.
+        /// Nothing changes, because the key is too long for a timer. The planner writes no such end.
         case keyTooLong(byteCount: Int)
     }
 
@@ -169,7 +170,8 @@ package struct TimerCommands: Sendable {
         var deleted = try table.timers(of: command.owner, app: command.app)
         if case .recipient(.user(let user)) = command.owner {
             for var row in try table.timers(naming: user, app: command.app) where row.owner != command.owner {
-                if row.send.removeFromAudience(user) { table.set(row) } else { deleted.append(row) }
+                let hasAudience = row.send.removeFromAudience(user)
+                if hasAudience { table.set(row) } else { deleted.append(row) }
             }
         }
         for row in deleted { table.remove(row) }
@@ -222,7 +224,8 @@ extension Send {
         return users.contains { $0.isExactlyEqual(to: user) }
     }
 
-    /// Takes a user out of the audience. Returns false, without a change, if it is the only user.
+    /// Takes a user out of the audience. Returns whether the send still has an audience: false, without a
+    /// change, if the audience is only this user.
     fileprivate mutating func removeFromAudience(_ user: String) -> Bool {
         guard case .users(let users) = audience else { return true }
         let others = users.filter { !$0.isExactlyEqual(to: user) }
@@ -233,7 +236,7 @@ extension Send {
 }
 
 extension AutomaticEnd {
-    /// The part of a digest that makes an id unique.
+    /// The number of bytes of the digest in an id. They are enough to tell all groups apart.
     private static let digestByteCount = 12
 
     fileprivate func timer(stamp: Int64, offset: Int64) -> TimerRow {
@@ -246,7 +249,8 @@ extension AutomaticEnd {
         send.owner = owner
         send.generation = generation
         send.scheduledAt = stamp
-        // Without this deadline the group's end date would count, and it has come when the timer fires.
+        // Without a deadline, the send would have the group's end date as its deadline, which has passed when
+        // the timer fires. `endsAt` is in seconds.
         send.deadline = endsAt + TimerCommands.endLatenessMillisecondsMax / 1000
         return TimerRow(
             app: app, owner: timerOwner, id: nil, dueAt: endsAt * 1000,

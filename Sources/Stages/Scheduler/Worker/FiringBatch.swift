@@ -17,7 +17,7 @@ struct FiringBatch {
     private(set) var fired: [(partition: Int32, dueAt: Int64, timer: RecentlyFiredTimers.Timer?)] = []
     /// The number of timers that expire, because they are too late.
     private(set) var expiredCount = 0
-    /// Entries whose row has changed or is gone. They remind of nothing and are deleted.
+    /// Entries whose row has changed or is gone. They are deleted without any other effect.
     private var outdated: [(partition: Int32, entry: DueEntry)] = []
 
     init(time: Int64, rowCountMax: Int) {

@@ -10,7 +10,7 @@ extension SchedulerDecider {
     /// The time before a timer is due at which the loop asks for the end of the commands.
     private static let endQueryAheadMilliseconds: Int64 = 250
 
-    /// Takes the answers to earlier questions for ends.
+    /// Takes the ends that earlier queries asked for.
     func takeCommandEnds(at now: Instant) {
         for (query, result) in stage.writer.takeQueryResults() {
             for answer in awaitedEnds.handle(result, to: query, at: now) {
@@ -18,7 +18,8 @@ extension SchedulerDecider {
                 let position =
                     stage.member.assignedPartitions[partition]?.nextOffset(
                         in: SchedulerInputTopic.schedules.index) ?? 0
-                // Without a stamp at the time of the question, the end proves nothing: no timer is due at the time 0.
+                // If the time of the query is unknown, the end proves nothing. No timer is due before the
+                // time 0.
                 let requestedAt = stage.clock.dueTime(at: answer.askedAt) ?? 0
                 // Offsets below the partition's beginning are gone, so they count as processed.
                 stage.member.assignedPartitions[partition]?.commandProgress.recordEnd(

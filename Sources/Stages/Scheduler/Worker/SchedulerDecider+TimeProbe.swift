@@ -10,7 +10,8 @@ internal import Topics
 extension SchedulerDecider {
     /// The pause between two time probes.
     private static let timeProbeIntervalMilliseconds = 1000
-    /// The age from which the newest stamp is too old, and the time before a timer is due from which that matters.
+    /// A stamp is fresh if it is younger than this time. Within this time before a timer is due, a fresh
+    /// stamp is needed.
     private static let freshStampMilliseconds = 10_000
 
     /// Writes a time probe if one is needed: if a timer is due soon, and no batch has brought a stamp lately or a clock

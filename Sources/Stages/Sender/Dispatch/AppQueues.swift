@@ -1,3 +1,4 @@
+internal import APNs
 internal import Containers
 internal import Identifiers
 internal import Lifecycle
@@ -5,8 +6,8 @@ internal import Lifecycle
 /// The state of one app in one environment: its queues, its use of the connections to APNs, its breaker and its
 /// silence. Each app has its own, so that trouble of one app does not affect another.
 ///
-/// Single lines wait outside the order of their sheets: to be dispatched again, or for the suspect connections, which
-/// push to tokens that APNs refused last.
+/// Single lines wait outside the order of their sheets: to be dispatched again, or for the unproven or the suspect
+/// connections (`PushConnections`).
 ///
 /// It is a class, because its sheets refer to it. It is used on the thread of its loop only.
 package final class AppQueues {
@@ -27,22 +28,17 @@ package final class AppQueues {
 
     /// Lines that wait to be dispatched again.
     private var requeued = FIFOQueue<QueuedLine>()
-    /// Lines that wait for the suspect connections.
-    private var suspects = FIFOQueue<QueuedLine>()
-    /// Time when a line last left `suspects`, or when the first one came.
-    var suspectsMovedAt = Instant(nanoseconds: 0)
+    /// Lines that wait for the unproven and for the suspect connections. None waits here for the usual ones.
+    private var connectionQueues = ByConnections(repeating: ConnectionQueue())
 
     // MARK: Connections
 
-    /// Number of pushes that its usual connections still take; nil if they were not asked in this step.
-    @safe @exclusivity(unchecked) private var capacity: Int?
-    /// Number of pushes that its suspect connections still take; nil if they were not asked in this step.
-    @safe @exclusivity(unchecked) private var suspectCapacity: Int?
-    /// Number of starts whose intent is stored or being stored and that have not left. They need room on the usual
+    /// Number of pushes that its connections still take in this step; nil if they were not asked. Pushes that were
+    /// ordered in the step are subtracted, because the connections learn of them only later.
+    @safe @exclusivity(unchecked) var capacity = ByConnections<Int?>(repeating: nil)
+    /// Number of starts whose intent is stored or being stored and that have not left. They need room on these
     /// connections.
-    private var waitingStarts = 0
-    /// Number of such starts that need room on the suspect connections.
-    private var suspectWaitingStarts = 0
+    @safe @exclusivity(unchecked) var waitingStarts = ByConnections(repeating: 0)
     /// Number of permits that its lines hold.
     @safe @exclusivity(unchecked) var permits = 0
     @safe @exclusivity(unchecked) var pushesInFlight = 0
@@ -61,9 +57,6 @@ package final class AppQueues {
 
     /// Limit of an app's lines in one turn.
     static let turnLinesMax = 64
-    /// Limit of lines that wait for the suspect connections. Further lines move to a tier, because the sheets
-    /// of waiting lines hold up their partitions.
-    static let suspectLinesMax = 1_000
 
     init(_ name: AppEnvironment, number: UInt64) {
         self.name = name
@@ -72,10 +65,15 @@ package final class AppQueues {
 
     /// Sum of permits and waiting starts, which is 0 if nothing is under way. A negative number is an error and must
     /// not cancel out another, so absolute values are added.
-    var reservationCount: Int { abs(permits) + abs(waitingStarts) + abs(suspectWaitingStarts) }
+    var reservationCount: Int {
+        abs(permits) + PushConnections.allCases.reduce(0) { $0 + abs(waitingStarts[$1]) }
+    }
 
     /// Whether sheets or single lines wait.
-    var hasWork: Bool { !sheets.isEmpty || !requeued.isEmpty || !suspects.isEmpty }
+    var hasWork: Bool {
+        !sheets.isEmpty || !requeued.isEmpty || !connectionQueues[.unproven].isEmpty
+            || !connectionQueues[.suspect].isEmpty
+    }
 
     /// Notes that APNs has answered one of its pushes. The push no longer counts in `pushesInFlight`.
     func noteAnswer(at now: Instant) { silence.answered(at: now, isMoreInFlight: pushesInFlight > 0) }
@@ -107,62 +105,44 @@ package final class AppQueues {
         return line
     }
 
-    /// Whether no more lines may wait for the suspect connections.
-    var isSuspectQueueFull: Bool { suspects.count >= Self.suspectLinesMax }
+    /// Counts pushes that were ordered in this step.
+    func useCapacity(_ count: Int, of connections: PushConnections) { capacity[connections]? -= count }
 
-    /// Queues a line for the suspect connections.
-    func queueForSuspectConnections(_ line: QueuedLine, at now: Instant) {
-        if suspects.isEmpty { suspectsMovedAt = now }
+    // MARK: Lines that wait for connections
+
+    /// Whether no more lines may wait for these connections.
+    func isQueueFull(of connections: PushConnections) -> Bool { connectionQueues[connections].isFull }
+
+    /// Queues a line for these connections.
+    func queue(_ line: QueuedLine, for connections: PushConnections, at now: Instant) {
         line.sheet.move(line.line, on: .requeued)
-        suspects.append(line)
+        connectionQueues[connections].append(line, at: now)
     }
 
-    /// Removes the next line for the suspect connections, and returns it; nil if no line waits, or if these connections
-    /// are known to be full.
-    func takeSuspectLine() -> QueuedLine? {
-        guard (suspectCapacity ?? 1) > 0, let line = suspects.first else { return nil }
-        suspects.removeFirst()
-        return line
+    /// Removes the next line for these connections, and returns it; nil if no line waits, or if the connections are
+    /// known to be full.
+    func takeLine(waitingFor connections: PushConnections) -> QueuedLine? {
+        (capacity[connections] ?? 1) > 0 ? connectionQueues[connections].takeFirst() : nil
     }
 
-    /// Queues a line again that could not leave. It goes behind the others.
-    func putBackSuspectLine(_ line: QueuedLine) { suspects.append(line) }
-
-    /// Whether the suspect connections have taken nothing for some time.
-    func isSuspectQueueStuck(at now: Instant) -> Bool {
-        !suspects.isEmpty && now.milliseconds(since: suspectsMovedAt) >= AppSilence.shortMilliseconds
+    /// Queues a line again that was taken and could not leave. It goes behind the others.
+    func putBack(_ line: QueuedLine, waitingFor connections: PushConnections) {
+        connectionQueues[connections].putBack(line)
     }
 
-    /// Removes all lines that wait for the suspect connections, and returns them. The caller puts back those that stay.
-    func takeAllSuspectLines() -> FIFOQueue<QueuedLine> {
-        let lines = suspects
-        suspects = FIFOQueue()
-        return lines
+    /// Notes that a line of the queue has left.
+    func noteQueueMoved(of connections: PushConnections, at now: Instant) {
+        connectionQueues[connections].movedAt = now
     }
 
-    // MARK: Connections
-
-    /// Forgets how many pushes the connections take, so that they are asked again.
-    func forgetCapacity() { (capacity, suspectCapacity) = (nil, nil) }
-
-    /// Returns how many pushes the connections still take; nil if they were not asked in this step.
-    func knownCapacity(isSuspect: Bool) -> Int? { isSuspect ? suspectCapacity : capacity }
-
-    func setCapacity(_ count: Int, isSuspect: Bool) {
-        if isSuspect { suspectCapacity = count } else { capacity = count }
+    /// Whether these connections have taken none of the waiting lines for some time.
+    func isQueueStuck(of connections: PushConnections, at now: Instant) -> Bool {
+        connectionQueues[connections].isStuck(at: now)
     }
 
-    /// Counts pushes that were ordered in this step, because the connections learn of them only later.
-    func useCapacity(_ count: Int, isSuspect: Bool) {
-        if isSuspect { suspectCapacity? -= count } else { capacity? -= count }
-    }
-
-    /// Returns the number of waiting starts.
-    func waitingStarts(isSuspect: Bool) -> Int { isSuspect ? suspectWaitingStarts : waitingStarts }
-
-    /// Changes the number of waiting starts.
-    func countWaitingStarts(_ change: Int, isSuspect: Bool) {
-        if isSuspect { suspectWaitingStarts += change } else { waitingStarts += change }
+    /// Removes all lines that wait for these connections, and returns them. The caller puts back those that stay.
+    func takeAllLines(waitingFor connections: PushConnections) -> FIFOQueue<QueuedLine> {
+        connectionQueues[connections].takeAll()
     }
 
     // MARK: Open breaker

@@ -4,7 +4,7 @@ internal import Lifecycle
 ///
 /// The order in which waiting pushes leave is decided in four places:
 /// 1. apps: they take turns of a limited number of lines (`nextApp`), so that no app waits for the backlog of another;
-/// 2. in the turn of an app: requeued lines, then lines for the suspect connections, then sheets
+/// 2. in the turn of an app: requeued lines, then lines that wait for connections, then sheets
 ///    (`DeliveryPlan+Dispatch`);
 /// 3. classes of sheets: urgent ones first, with a share for the normal ones (`SheetQueues.next`);
 /// 4. lanes: they take turns of a few sheets, and sheets of one lane keep their order (`LaneRotation`).

@@ -1,21 +1,24 @@
+internal import APNs
 internal import Jobs
 internal import Lifecycle
 internal import Payloads
 
 /// The decision about a line that is dispatched: it is pushed, it waits, or its job ends.
 enum LineDecision: Sendable {
-    /// The push leaves: by the suspect or the usual connections, and as the probe of an open breaker or not.
-    case push(isSuspect: Bool, isProbe: Bool)
+    /// The push leaves.
+    ///
+    /// - Parameter isProbe: whether it is the probe of an open breaker.
+    case push(over: PushConnections, isProbe: Bool)
     /// The intent of a start has to be stored before the start leaves. A start must not be repeated after a
     /// crash.
     ///
     /// - Parameter startsMax: limit of starts whose intents are stored together.
-    case storeIntent(startsMax: Int, isSuspect: Bool, isProbe: Bool)
+    case storeIntent(startsMax: Int, over: PushConnections, isProbe: Bool)
 
     // MARK: Waits
 
-    /// The line waits for the suspect connections. Other lines continue.
-    case waitForSuspectConnections
+    /// The line waits for the unproven or the suspect connections. Other lines continue.
+    case waitForConnections(PushConnections)
     /// The line waits until another push has ended: a push to the same subject, or the push of its duplicate.
     case block
     /// The line cannot leave now, and stays in its queue (`DispatchResult.stuck`).
@@ -91,48 +94,61 @@ extension DeliveryPlan {
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
         let (app, state) = (sheet.app, sheet.states[line])
-        let isSuspect =
-            wasRefused(sheet, line: line) || takesSuspectConnections(sheet, line: line, by: availability)
+        let connections = connections(for: sheet, line: line, by: availability)
         let capacity: Int
-        switch sheet.availabilityLeftThisStep(isSuspect: isSuspect, by: availability) {
+        switch sheet.availabilityLeftThisStep(of: connections, by: availability) {
         case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
         case .open(let count): capacity = count
         }
         if capacity <= 0 {
             app.silence.startWaiting(at: time.now)
-            return isSuspect ? .waitForSuspectConnections : .stuck
+            return wait(for: connections)
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
             // The waiting starts ordered their intents earlier, so they take capacity before this start does.
-            let capacityLeft = capacity - app.waitingStarts(isSuspect: isSuspect)
-            guard capacityLeft > 0 else { return isSuspect ? .waitForSuspectConnections : .stuck }
-            return .storeIntent(startsMax: capacityLeft, isSuspect: isSuspect, isProbe: isProbe)
+            let capacityLeft = capacity - app.waitingStarts[connections]
+            guard capacityLeft > 0 else { return wait(for: connections) }
+            return .storeIntent(startsMax: capacityLeft, over: connections, isProbe: isProbe)
         }
-        return .push(isSuspect: isSuspect, isProbe: isProbe)
+        return .push(over: connections, isProbe: isProbe)
     }
 
-    /// Whether APNs refused the line's token last, so that it has to use the suspect connections.
+    /// Lines that wait for the usual connections stay in the order of their sheets. All others wait beside them.
+    private func wait(for connections: PushConnections) -> LineDecision {
+        connections == .usual ? .stuck : .waitForConnections(connections)
+    }
+
+    // MARK: The connections
+
+    /// Chooses the connections for a line by what is known about its token.
+    private mutating func connections(
+        for sheet: Sheet, line: Int, by availability: AvailabilityCheck
+    ) -> PushConnections {
+        if wasRefused(sheet, line: line) { return .suspect }
+        guard sheet.app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line) else { return .usual }
+        // More unproven tokens than their connections and their queue can take use the usual connections. Otherwise
+        // anyone who invents tokens could stop the honest ones.
+        let mayWait = !sheet.app.isQueueFull(of: .unproven)
+        return mayWait || hasRoom(of: .unproven, for: sheet, line: line, by: availability)
+            ? .unproven : .usual
+    }
+
+    /// Whether APNs refused the line's token last.
     private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
-        let state = sheet.states[line]
-        // `isSuspect` also marks an unproven token that took the suspect connections without a refusal. So it shows a
-        // refusal only for a proven token.
-        let wasRefusedHere = state.isSuspect && !state.isUnproven
         sheet.ensureSubjects(seed: seed)
-        return wasRefusedHere || sheet.wasRefusedBefore || suspects.contains(sheet.subjects[line])
+        return sheet.states[line].connections == .suspect || sheet.wasRefusedBefore
+            || suspects.contains(sheet.subjects[line])
     }
 
-    /// Whether the line's token is unproven, unproven tokens are suspect now, and the suspect connections have room.
-    private mutating func takesSuspectConnections(
-        _ sheet: Sheet, line: Int, by availability: AvailabilityCheck
+    /// Whether the line can leave now by these connections. Room that waiting starts will take does not count, not even
+    /// for updates.
+    private func hasRoom(
+        of connections: PushConnections, for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> Bool {
-        let app = sheet.app
-        guard app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line),
-            case .open(let capacity) = sheet.availabilityLeftThisStep(isSuspect: true, by: availability)
+        guard case .open(let capacity) = sheet.availabilityLeftThisStep(of: connections, by: availability)
         else { return false }
-        // Room that waiting starts will take does not count, not even for updates: a line that finds no room here still
-        // leaves by the usual connections.
         let hasIntent = sheet.states[line].reservation == .permitAndIntent
-        return capacity > (hasIntent ? 0 : app.waitingStarts(isSuspect: true))
+        return capacity > (hasIntent ? 0 : sheet.app.waitingStarts[connections])
     }
 }

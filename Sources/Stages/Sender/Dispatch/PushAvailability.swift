@@ -1,3 +1,5 @@
+package import APNs
+
 /// Whether the connections take pushes of a sheet's app.
 package enum PushAvailability: Sendable, Hashable {
     /// The connections take this number of pushes now. It may be 0.
@@ -10,9 +12,8 @@ package enum PushAvailability: Sendable, Hashable {
     case faulty(code: String)
 }
 
-/// Returns how many pushes of a sheet's app the connections take now. Refused tokens have separate connections, the
-/// suspect connections.
-package typealias AvailabilityCheck = (Sheet, _ isSuspect: Bool) -> PushAvailability
+/// Returns how many pushes of a sheet's app the connections take now.
+package typealias AvailabilityCheck = (Sheet, PushConnections) -> PushAvailability
 
 /// The availability that is left in a step of the plan: the pushes that were ordered in the step are subtracted.
 enum AvailabilityLeft {
@@ -24,19 +25,21 @@ enum AvailabilityLeft {
 extension Sheet {
     /// Returns how many pushes of the sheet the connections still take in this step. They are asked once per app and
     /// step, and once for each sheet.
-    func availabilityLeftThisStep(isSuspect: Bool, by availability: AvailabilityCheck) -> AvailabilityLeft {
-        let knownCapacity = app.knownCapacity(isSuspect: isSuspect)
+    func availabilityLeftThisStep(
+        of connections: PushConnections, by availability: AvailabilityCheck
+    ) -> AvailabilityLeft {
+        let knownCapacity = app.capacity[connections]
         if let knownCapacity {
             let needsNoAnswer = isSendable || knownCapacity <= 0
             if needsNoAnswer { return .open(capacity: knownCapacity) }
         }
         // If the capacity is known, the answer only shows whether this sheet can be pushed. The capacity in the answer
         // does not count, because the connections do not know yet of the pushes that were ordered in this step.
-        switch availability(self, isSuspect) {
+        switch availability(self, connections) {
         case .open(let capacity), .connecting(let capacity):
             isSendable = true
             let capacityInStep = knownCapacity ?? capacity
-            app.setCapacity(capacityInStep, isSuspect: isSuspect)
+            app.capacity[connections] = capacityInStep
             return .open(capacity: capacityInStep)
         case .closed(let reason): return .closed(reason: reason)
         case .faulty(let code): return .faulty(code: code)

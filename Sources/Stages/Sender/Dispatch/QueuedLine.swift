@@ -1,5 +1,5 @@
-/// A line that waits outside the order of its sheet: to be dispatched again, for the suspect connections, its subject,
-/// or a time.
+/// A line that waits outside the order of its sheet: to be dispatched again, for connections, its subject, or a
+/// time.
 struct QueuedLine {
     let sheet: Sheet
     let line: Int

@@ -3,11 +3,10 @@ internal import Lifecycle
 /// The decision how pushes to an app's unproven tokens leave. An unproven token is one that APNs has never accepted,
 /// as far as the sheet and this process know.
 ///
-/// Usually they use the usual connections. After a first start to millions of new phones all tokens are unproven, and
-/// the single suspect connection would be a bottleneck. But anyone with a report key can invent tokens, and APNs slows
-/// down connections with many refusals. So if APNs refuses most unproven tokens, the suspect connections are preferred.
-/// If these are full, the usual ones are used, so that honest unproven tokens never wait. When most are accepted again,
-/// the preference ends at once.
+/// Usually they use the usual connections: after a first start to millions of new phones all tokens are unproven. But
+/// anyone with a report key can invent tokens, and APNs slows down and closes connections with many refusals. So if
+/// APNs refuses most unproven tokens, they use the unproven connections, and proven tokens keep the usual ones. When
+/// most are accepted again, this ends at once. `LineDecision` chooses the connections of a line.
 struct UnprovenTokens: Sendable {
     /// Unproven tokens become suspect from this number of refusals in the window.
     static let refusedMin = 20
@@ -31,7 +30,7 @@ struct UnprovenTokens: Sendable {
     /// End of the suspicion; nil without one.
     private var suspectUntil: Instant?
 
-    /// Whether pushes to unproven tokens prefer the suspect connections.
+    /// Whether unproven tokens use the unproven connections.
     func areSuspect(at now: Instant) -> Bool { suspectUntil.map { now < $0 } ?? false }
 
     /// Counts an accepted unproven token.

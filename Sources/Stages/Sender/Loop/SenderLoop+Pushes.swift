@@ -41,14 +41,14 @@ extension SenderLoop {
         for index in pushes.indices {
             push(
                 line: pushes[index].line, of: sheet, in: linesText, template,
-                isSuspect: pushes[index].isSuspect, by: client, deadlines: deadlines)
+                over: pushes[index].connections, by: client, deadlines: deadlines)
         }
     }
 
     /// - Parameter linesText: the record's header `to`, which has the tokens of all lines.
     private func push(
-        line: Int, of sheet: Sheet, in linesText: [UInt8], _ template: PushTemplate, isSuspect: Bool,
-        by client: APNsClient, deadlines: PushDeadlines
+        line: Int, of sheet: Sheet, in linesText: [UInt8], _ template: PushTemplate,
+        over connections: PushConnections, by client: APNsClient, deadlines: PushDeadlines
     ) {
         let tag = sheet.tag(of: line)
         // The buffer is reused. A new one would cost an allocation for each push.
@@ -61,7 +61,7 @@ extension SenderLoop {
         do {
             try client.push(
                 template, token: token.span, id: sheet.pushID(of: line), tag: tag, deadlines: deadlines,
-                isSuspect: isSuspect)
+                over: connections)
         } catch {
             reportNotTaken(tag, because: error)
         }

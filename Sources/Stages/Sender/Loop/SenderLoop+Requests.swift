@@ -8,11 +8,11 @@ internal import StageSupport
 // them.
 extension SenderLoop {
     /// Returns how many pushes of a sheet the connections take. The sheet's request is made for this, if it has none.
-    func availability(of sheet: Sheet, isSuspect: Bool) -> PushAvailability {
+    func availability(of sheet: Sheet, over connections: PushConnections) -> PushAvailability {
         // After the end, and before the catalog is read, no push can leave.
         guard let client else { return .open(capacity: 0) }
         if let template = sheet.template {
-            return availability(of: template, isSuspect: isSuspect, by: client)
+            return availability(of: template, over: connections, by: client)
         }
         guard let catalog = environment.catalog else { return .open(capacity: 0) }
         guard let app = catalog.apps[sheet.head.app] else { return .closed(reason: "unknown_app") }
@@ -22,16 +22,18 @@ extension SenderLoop {
         do {
             let template = try sharedTemplate(of: sheet, for: profile)
             sheet.template = template
-            return availability(of: template, isSuspect: isSuspect, by: client)
+            return availability(of: template, over: connections, by: client)
         } catch {
             return .faulty(code: "header_faulty")
         }
     }
 
-    private func availability(of template: PushTemplate, isSuspect: Bool, by client: APNsClient)
+    private func availability(
+        of template: PushTemplate, over connections: PushConnections, by client: APNsClient
+    )
         -> PushAvailability
     {
-        let capacity = client.capacity(for: template, isSuspect: isSuspect)
+        let capacity = client.capacity(for: template, over: connections)
         return client.isConnecting(for: template)
             ? .connecting(capacity: capacity) : .open(capacity: capacity)
     }

@@ -254,7 +254,7 @@ final class SenderLoop: IterationHook {
     /// Runs the plan and carries out its actions.
     func runStep() throws {
         plan.leased(until: leaseEnd)
-        plan.step(at: time) { sheet, isSuspect in availability(of: sheet, isSuspect: isSuspect) }
+        plan.step(at: time) { sheet, connections in availability(of: sheet, over: connections) }
         try carryOut()
     }
 

@@ -1,3 +1,4 @@
+package import APNs
 internal import Lifecycle
 
 /// The actions that a plan asks for. The loop carries them out after each call of the plan. Their order does not
@@ -7,8 +8,7 @@ package struct DeliveryActions {
     package struct Push {
         package let sheet: Sheet
         package let line: Int
-        /// Whether it uses the suspect connections.
-        package let isSuspect: Bool
+        package let connections: PushConnections
 
         /// The tag by which the loop reports the end of the push.
         package var tag: UInt64 { sheet.tag(of: line) }

@@ -43,7 +43,7 @@ extension DeliveryPlan {
 
     /// Handles the acceptance of a line's push. It shows that the token works, and that a probe has passed.
     mutating func noteWorkingToken(_ sheet: Sheet, line: Int) {
-        if sheet.states[line].isSuspect { suspects.noteAccepted(sheet.subjects[line]) }
+        if sheet.states[line].connections == .suspect { suspects.noteAccepted(sheet.subjects[line]) }
         if sheet.states[line].isUnproven { noteProven(sheet, line: line) }
         endProbe(sheet, line: line, as: .passed)
     }

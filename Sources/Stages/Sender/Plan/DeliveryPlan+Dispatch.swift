@@ -1,3 +1,4 @@
+internal import APNs
 internal import Jobs
 internal import Lifecycle
 
@@ -12,7 +13,7 @@ extension DeliveryPlan {
     mutating func dispatch(by availability: AvailabilityCheck) {
         guard versions.isComplete, lanes.lease.isValid(at: time.now), !queues.apps.isEmpty else { return }
         let isAlone = queues.isOneAppAlone(at: time.now)
-        for app in queues.apps { app.forgetCapacity() }
+        for app in queues.apps { app.capacity = ByConnections(repeating: nil) }
         var idleInSuccession = 0
         while idleInSuccession < queues.apps.count {
             let app = queues.nextApp()
@@ -50,8 +51,8 @@ extension DeliveryPlan {
         return hasProgress
     }
 
-    /// Dispatches the next lines of an app. The order: requeued lines, then one line for the suspect connections, then
-    /// lines of the next sheet.
+    /// Dispatches the next lines of an app. The order: requeued lines, then one line that waits for the unproven or for
+    /// the suspect connections, then lines of the next sheet.
     ///
     /// - Returns: the number of lines; 0 if no line can leave now. A line or sheet that has ended in its queue counts
     ///   as one line.
@@ -59,7 +60,8 @@ extension DeliveryPlan {
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
         if dispatchRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
-        if dispatchSuspectLine(of: app, in: &turn, by: availability) { return 1 }
+        if dispatchLine(waitingFor: .unproven, of: app, in: &turn, by: availability) { return 1 }
+        if dispatchLine(waitingFor: .suspect, of: app, in: &turn, by: availability) { return 1 }
         guard let (sheet, jobClass) = app.sheets.next else { return 0 }
         if app.sheets.advanceCursorOrDequeue(sheet, of: jobClass) == .dequeued { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
@@ -80,7 +82,9 @@ extension DeliveryPlan {
         case .progress:
             sheet.app.sheets.countDispatched(1, of: jobClass)
             return 1
-        case .waitsForSuspectConnections: return 1
+        case .waitsForConnections(let connections):
+            sheet.app.queue(QueuedLine(sheet: sheet, line: sheet.cursor), for: connections, at: time.now)
+            return 1
         case .stuck: return 0
         }
     }
@@ -93,33 +97,40 @@ extension DeliveryPlan {
             guard let next = app.takeRequeuedLine() else { return false }
             // The line has ended while it was queued.
             if !next.isQueued { return true }
-            if dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) != .stuck { return true }
-            // A stuck line must not hold up the others, which may leave (`DispatchResult.stuck`).
-            app.requeue(next)
+            switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
+            case .progress: return true
+            case .waitsForConnections(let connections):
+                app.queue(next, for: connections, at: time.now)
+                return true
+            case .stuck:
+                // A stuck line must not hold up the others, which may leave (`DispatchResult.stuck`).
+                app.requeue(next)
+            }
         }
         return false
     }
 
-    /// Dispatches the next line that waits for the suspect connections. Returns whether the queue moved on.
-    private mutating func dispatchSuspectLine(
-        of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
+    /// Dispatches the next line that waits for these connections. Returns whether their queue moved on.
+    private mutating func dispatchLine(
+        waitingFor connections: PushConnections, of app: AppQueues, in turn: inout AppTurn,
+        by availability: AvailabilityCheck
     ) -> Bool {
-        let movedAt = app.suspectsMovedAt
-        guard !turn.mustSkipSuspectLines, let next = app.takeSuspectLine() else { return false }
+        guard !turn.mustSkipLinesWaiting[connections], let next = app.takeLine(waitingFor: connections)
+        else { return false }
         // The line has ended while it was queued.
         if !next.isQueued { return true }
         switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
         case .progress:
-            app.suspectsMovedAt = time.now
+            app.noteQueueMoved(of: connections, at: time.now)
             return true
-        case .waitsForSuspectConnections:
-            // The line is at the end of the queue again, so the queue has not moved. `waitForSuspectConnections` sets
-            // `suspectsMovedAt` if it finds the queue empty, so the time from before comes back.
-            app.suspectsMovedAt = movedAt
-        case .stuck: app.putBackSuspectLine(next)
+        case .waitsForConnections(let others) where others != connections:
+            app.queue(next, for: others, at: time.now)
+            return true
+        case .waitsForConnections, .stuck:
+            app.putBack(next, waitingFor: connections)
+            turn.mustSkipLinesWaiting[connections] = true
+            return false
         }
-        turn.mustSkipSuspectLines = true
-        return false
     }
 
     // MARK: Single lines
@@ -139,15 +150,15 @@ extension DeliveryPlan {
         _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
     ) -> DispatchResult {
         switch decision {
-        case .push(let isSuspect, let isProbe):
+        case .push(let connections, let isProbe):
             if isProbe { beginProbe(sheet, line: line) }
-            push(sheet, line: line, isSuspect: isSuspect, in: &turn)
-        case .storeIntent(let startsMax, let isSuspect, let isProbe):
-            // The waiting starts are counted separately for the suspect connections.
-            sheet.setSuspect(isSuspect, for: line)
+            push(sheet, line: line, over: connections, in: &turn)
+        case .storeIntent(let startsMax, let connections, let isProbe):
+            // The waiting starts are counted by their connections.
+            sheet.setConnections(connections, for: line)
             if isProbe { beginProbe(sheet, line: line) }
             storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permits), in: &turn)
-        case .waitForSuspectConnections: return waitForSuspectConnections(sheet, line: line)
+        case .waitForConnections(let connections): return wait(for: connections, sheet, line: line)
         case .block: claims.block(sheet, line: line)
         case .stuck: return .stuck
         case .skip:
@@ -163,16 +174,17 @@ extension DeliveryPlan {
         return .progress
     }
 
-    /// Lets a line wait for the suspect connections, or in a tier if too many lines wait for them.
-    private mutating func waitForSuspectConnections(_ sheet: Sheet, line: Int) -> DispatchResult {
-        if sheet.app.isSuspectQueueFull {
-            moveSuspectLine(sheet, line: line)
+    /// Lets a line wait for connections, or in a tier if too many lines wait for them.
+    private mutating func wait(
+        for connections: PushConnections, _ sheet: Sheet, line: Int
+    ) -> DispatchResult {
+        if sheet.app.isQueueFull(of: connections) {
+            moveLineWithoutRoom(sheet, line: line)
             return .progress
         }
-        // A start with an intent counts as a waiting start. Its count moves to the suspect connections.
-        if sheet.states[line].reservation == .permitAndIntent { sheet.setSuspect(true, for: line) }
-        sheet.app.queueForSuspectConnections(QueuedLine(sheet: sheet, line: line), at: time.now)
-        return .waitsForSuspectConnections
+        // A start with an intent counts as a waiting start. Its count moves to these connections.
+        if sheet.states[line].reservation == .permitAndIntent { sheet.setConnections(connections, for: line) }
+        return .waitsForConnections(connections)
     }
 
     /// Lets the line probe the app's open breaker, unless it does already.
@@ -183,14 +195,16 @@ extension DeliveryPlan {
     }
 
     /// Lets the push of a line leave.
-    private mutating func push(_ sheet: Sheet, line: Int, isSuspect: Bool, in turn: inout AppTurn) {
+    private mutating func push(
+        _ sheet: Sheet, line: Int, over connections: PushConnections, in turn: inout AppTurn
+    ) {
         turn.permits -= claims.takePermit(sheet, line: line)
         sheet.move(line, on: .pushLeft)
         claims.holdSubject(sheet, line: line)
-        sheet.setSuspect(isSuspect, for: line)
-        sheet.app.useCapacity(1, isSuspect: isSuspect)
+        sheet.setConnections(connections, for: line)
+        sheet.app.useCapacity(1, of: connections)
         notePushesLeft(1, of: sheet)
-        actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: isSuspect))
+        actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, connections: connections))
     }
 
     /// Counts pushes that have left. If the app did not wait for APNs, its wait begins.
@@ -217,7 +231,7 @@ extension DeliveryPlan {
             // Only one push may probe.
             state.isProbe
             // The others use the usual connections.
-            || state.isSuspect
+            || state.connections != .usual
             // The line was requeued, and the others leave in the order of their sheet.
             || first != sheet.cursor
             // Each line may have a duplicate, which `mayStoreIntentWithFirst` does not check.

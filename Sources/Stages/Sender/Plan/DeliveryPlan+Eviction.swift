@@ -1,14 +1,20 @@
+internal import APNs
 internal import Containers
 internal import Lifecycle
 
 // The eviction: sheets and lines of an app that waits for APNs move to a tier, and make room for other apps.
 // `SheetEviction` has the rule.
 extension DeliveryPlan {
-    /// Moves sheets of silent apps, and lines that wait for full suspect connections, if others wait behind them.
+    /// Moves sheets of silent apps, and lines that wait for full connections, if others wait behind them.
     mutating func evict(by availability: AvailabilityCheck) {
         let isDue = eviction.takeDueCheck(at: time.now)
         guard isDue else { return }
-        for app in queues.apps where app.isSuspectQueueStuck(at: time.now) { moveStuckSuspects(of: app) }
+        for app in queues.apps {
+            for connections in PushConnections.allCases
+            where app.isQueueStuck(of: connections, at: time.now) {
+                moveStuckLines(of: app, waitingFor: connections)
+            }
+        }
         let mustMove = eviction.updateBlockingApps(queues.apps, at: time.now) {
             isConnecting($0, by: availability)
         }
@@ -22,7 +28,7 @@ extension DeliveryPlan {
     /// Returns whether the app's first connection is still being opened.
     private func isConnecting(_ app: AppQueues, by availability: AvailabilityCheck) -> Bool {
         guard let sheet = sheets.first(where: { $0.app === app && $0.isSendable }) else { return false }
-        if case .connecting = availability(sheet, false) { return true }
+        if case .connecting = availability(sheet, .usual) { return true }
         return false
     }
 
@@ -32,23 +38,23 @@ extension DeliveryPlan {
             && eviction.mustMakeRoom(sheet, memory: sheets.memory)
     }
 
-    /// Moves lines to a tier if the suspect connections take nothing and other sheets wait behind the lines.
-    private mutating func moveStuckSuspects(of app: AppQueues) {
-        var waiting = app.takeAllSuspectLines()
+    /// Moves the lines that wait for connections to a tier, if other sheets wait behind them.
+    private mutating func moveStuckLines(of app: AppQueues, waitingFor connections: PushConnections) {
+        var waiting = app.takeAllLines(waitingFor: connections)
         while let next = waiting.first {
             waiting.removeFirst()
             guard next.isQueued else { continue }
             if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
-                moveSuspectLine(next.sheet, line: next.line)
+                moveLineWithoutRoom(next.sheet, line: next.line)
             } else {
-                app.putBackSuspectLine(next)
+                app.putBack(next, waitingFor: connections)
             }
         }
     }
 
-    /// Moves a line that waits for the suspect connections to a tier. The move does not count as a try. The
-    /// reason stays, so that an earlier refusal of the token is still known.
-    mutating func moveSuspectLine(_ sheet: Sheet, line: Int) {
+    /// Moves a line to a tier, because it finds no room on the connections for tokens like its own. The move does not
+    /// count as a try. The reason stays, so that an earlier refusal of the token is still known.
+    mutating func moveLineWithoutRoom(_ sheet: Sheet, line: Int) {
         let reason = sheet.reason ?? "suspects_wait"
         let tier = eviction.tier(for: sheet, at: time.now)
         decide(sheet, line: line, as: .move(of: line, on: sheet, to: tier, reason: reason))

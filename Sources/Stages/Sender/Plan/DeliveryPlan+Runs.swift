@@ -1,3 +1,4 @@
+internal import APNs
 internal import Jobs
 internal import Lifecycle
 
@@ -29,14 +30,14 @@ extension DeliveryPlan {
                 return .sheetChanged
             }
         }
-        guard case .open(let capacity) = sheet.availabilityLeftThisStep(isSuspect: false, by: availability),
+        guard case .open(let capacity) = sheet.availabilityLeftThisStep(of: .usual, by: availability),
             capacity > 0
         else { return .needsSingleChecks }
         sheet.ensureSubjects(seed: seed)
         let linesOfClass = app.sheets.linesBeforeOtherClass(than: jobClass)
         let countMax = min(capacity, turn.permits, linesOfClass, AppQueues.turnLinesMax - turn.lines)
         let count = pushLines(of: sheet, atMost: countMax)
-        app.useCapacity(count, isSuspect: false)
+        app.useCapacity(count, of: .usual)
         turn.permits -= count
         claims.takePermits(count, for: app)
         guard count > 0 else { return .needsSingleChecks }
@@ -56,14 +57,14 @@ extension DeliveryPlan {
                 continue
             }
             let subject = sheet.subjects[line]
-            let mayUseSuspectConnections =
+            let mayUseOtherConnections =
                 (areUnprovenSuspect && state.isUnproven) || suspects.contains(subject)
-            guard state.isOrdinary, !mayUseSuspectConnections, !versions.isOutdated(sheet, line: line)
+            guard state.isOrdinary, !mayUseOtherConnections, !versions.isOutdated(sheet, line: line)
             else { break }
             let isSubjectFree = claims.holdSubject(subject)
             if !isSubjectFree { break }
             sheet.pushOrdinary(line)
-            actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, isSuspect: false))
+            actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, connections: .usual))
             count += 1
             line += 1
         }

@@ -1,3 +1,5 @@
+internal import APNs
+
 /// The state of a line: its stage, what it holds, and how often it was pushed.
 struct LineState: Sendable {
     var stage = LineStage.unsent
@@ -5,8 +7,8 @@ struct LineState: Sendable {
     var reservation = LineReservation.nothing
     /// Whether the line holds its subject, so that no other push to it leaves.
     var holdsSubject = false
-    /// Whether it uses the suspect connections, or used them last.
-    var isSuspect = false
+    /// The connections that it uses, or used last.
+    var connections = PushConnections.usual
     /// Whether APNs has never accepted its token, according to the sheet.
     var isUnproven = false
     /// Whether its push is the probe that tests whether the app's breaker may close.
@@ -17,7 +19,7 @@ struct LineState: Sendable {
     var tries: UInt8 = 0
 
     /// Whether the line can leave in a run of lines, without single checks (`DeliveryPlan+Runs`).
-    var isOrdinary: Bool { reservation == .nothing && !holdsSubject && !isSuspect && !isProbe }
+    var isOrdinary: Bool { reservation == .nothing && !holdsSubject && connections == .usual && !isProbe }
 
     /// Whether the line is a start that needs capacity of the connections, because its intent is stored or being
     /// stored, and it has not left.

@@ -230,11 +230,11 @@ extension Sheet {
         countWaitingStart(line, before: before)
     }
 
-    /// Chooses the usual or the suspect connections for a line.
-    func setSuspect(_ isSuspect: Bool, for line: Int) {
+    /// Sets the connections that a line uses.
+    func setConnections(_ connections: PushConnections, for line: Int) {
         let before = states[line]
-        if before.isSuspect == isSuspect { return }
-        states[line].isSuspect = isSuspect
+        if before.connections == connections { return }
+        states[line].connections = connections
         countWaitingStart(line, before: before)
     }
 
@@ -256,9 +256,11 @@ extension Sheet {
     /// Does the work of `countWaitingStart` for a start. It is a separate function, so that only the check is inlined.
     private func recountStart(_ line: Int, before: LineState) {
         let after = states[line]
-        if before.awaitsConnection == after.awaitsConnection, before.isSuspect == after.isSuspect { return }
-        if before.awaitsConnection { app.countWaitingStarts(-1, isSuspect: before.isSuspect) }
-        if after.awaitsConnection { app.countWaitingStarts(1, isSuspect: after.isSuspect) }
+        if before.awaitsConnection == after.awaitsConnection, before.connections == after.connections {
+            return
+        }
+        if before.awaitsConnection { app.waitingStarts[before.connections] -= 1 }
+        if after.awaitsConnection { app.waitingStarts[after.connections] += 1 }
     }
 
     // MARK: Order of lines

@@ -1,9 +1,10 @@
 internal import Lifecycle
 
-/// Stamps that are ahead of a clock: of the time that `ClusterClock` knows, or of the machine's clock. They are
-/// believed when they have lasted.
+/// Stamps that are ahead of the machine's clock. `ClusterClock` believes them once they have come for its
+/// confirmation time.
 ///
-/// A record that is read again confirms nothing, because its stamp falls behind the steady clock.
+/// A record that is read again confirms nothing: the steady clock has moved on, so its stamp has a lower
+/// offset now.
 struct AheadStamps: Sendable {
     /// The time of the first of these stamps.
     let since: Instant
@@ -16,12 +17,11 @@ struct AheadStamps: Sendable {
         self.offset = offset
     }
 
-    /// Adds a stamp. Returns whether the stamps have lasted for a time.
-    mutating func add(offset newOffset: Int64, at now: Instant, lastingMilliseconds milliseconds: Int) -> Bool
-    {
+    /// Adds a stamp. Returns whether the stamps are confirmed: they have come for the confirmation time.
+    mutating func add(offset newOffset: Int64, at now: Instant, confirmationMilliseconds: Int) -> Bool {
         // A stamp behind the others neither confirms nor contradicts them.
         guard newOffset >= offset - ClusterClock.agreementMilliseconds else { return false }
         offset = max(offset, newOffset)
-        return now.milliseconds(since: since) >= milliseconds
+        return now.milliseconds(since: since) >= confirmationMilliseconds
     }
 }

@@ -2,26 +2,28 @@ package import Lifecycle
 
 /// The time of the cluster, as far as this process can know it.
 ///
-/// There are three sources. Brokers write *stamps* on records. This machine has a *clock*, which can step. And the
-/// *steady clock* measures durations and never jumps. Stamps and the machine's clock agree if they differ by at most
-/// `agreementMilliseconds`. A difference has lasted after `confirmationMilliseconds`, usually a minute.
+/// There are three sources. Brokers write *stamps* on records. This machine has a *clock*, which can step.
+/// And the *steady clock* measures durations and never jumps. Stamps and the machine's clock agree if they
+/// differ by at most `agreementMilliseconds`. A larger difference may be an error of a clock. Then it is
+/// believed only after the *confirmation time* (`confirmationMilliseconds`), usually a minute.
 ///
-/// The *known time* is the time by the highest stamp of the last one to two minutes (`StampWindows`). Only stamps count
-/// that are believed:
+/// The *known time* is the time by the highest believed stamp of the last one to two minutes
+/// (`StampWindows`):
 ///
 /// - A stamp that is not ahead of the known time is believed.
 /// - A stamp that is ahead of the known time, but not of the machine's clock, is believed.
 /// - A stamp that is ahead of both is believed once such stamps have come for the whole confirmation time
-///   (`stampsAheadOfKnown`). Any other stamp in between that is not older than the known time starts the confirmation
-///   time anew. So a broker whose clock steps for some seconds changes nothing.
+///   (`stampsAheadOfBoth`). Any other stamp in between that is not older than the known time starts the
+///   confirmation time anew. So a broker whose clock steps for some seconds changes nothing.
 ///
-/// The *machine's time* is the time by the machine's clock. While a step of that clock is not believed, it is the lower of
-/// the times before and after the step (`MachineClock`). A step is believed once it has lasted, or if the stamps agree
-/// with it.
+/// The *machine's time* is the time by the machine's clock. While a step of that clock is not believed, it is
+/// the lower of the times before and after the step (`MachineClock`). A step is believed after the
+/// confirmation time, or at once if the stamps agree with it.
 ///
-/// The known time can be ahead of the machine's time (`lead`). The stamps are proven once they have stayed ahead for the
-/// confirmation time. Before that, acts that are due wait for the machine's time. Decisions use the machine's time
-/// meanwhile only if even the first stamp was ahead, because then no stamp has ever agreed with the machine's clock.
+/// If the known time is ahead of the machine's time (`lead`), its stamps are *proven* once they have stayed
+/// ahead for the confirmation time. Until then `dueTime` is the machine's time. `decisionTime` is the
+/// machine's time until then only if stamps were ahead from the very first one, because then no stamp has
+/// ever agreed with the machine's clock.
 ///
 /// All times are kept as offsets: the time minus the steady clock, in milliseconds. A clock that runs evenly has a
 /// constant offset.
@@ -32,15 +34,16 @@ package import Lifecycle
 /// |---|---|---|
 /// | `time` | metrics, and times in records | the stamps |
 /// | `decisionTime` | merging, and the age of data | the machine's clock, unless the stamps contradict it |
-/// | `dueTime` | acts that are due at a moment | the stamps; the machine's clock while they lead it and are not proven |
+/// | `dueTime` | acts that are due at a moment | the stamps; the machine's clock while the stamps are ahead of it and not proven |
 /// | `earliestTime` | irreversible acts | the machine's clock; the stamps if that clock is far ahead of them |
 /// | `latestTime` | data that must not end too early | the higher of both sources |
 package struct ClusterClock: Sendable {
-    /// Times that differ by at most this much agree. A larger difference is a step of a clock, or a lead over another.
+    /// Times that differ by at most this much agree. With a larger difference, a clock has stepped or is
+    /// ahead.
     package static let agreementMilliseconds: Int64 = 5000
     /// The usual time for which both sources are watched before an irreversible act.
     package static let settleMilliseconds = 60_000
-    /// The usual time for which a step or a lead must last until it is believed.
+    /// The usual confirmation time: a difference of the clocks must last for it until it is believed.
     package static let confirmationMilliseconds = 60_000
     /// The machine's clock is believed if it is ahead of the stamps by at most this time. If it is behind them, it is
     /// believed only within `agreementMilliseconds`.
@@ -64,9 +67,9 @@ package struct ClusterClock: Sendable {
 
     // MARK: Stamps that are ahead
 
-    /// The stamps that are ahead of the known time and of the machine's clock, and are not believed yet.
-    private(set) var stampsAheadOfKnown: AheadStamps?
-    /// The lead of the known time over the machine's clock.
+    /// The stamps that are ahead of both the known time and the machine's clock, and are not believed yet.
+    private(set) var stampsAheadOfBoth: AheadStamps?
+    /// Whether, and since when, the known time is ahead of the machine's clock.
     private(set) var lead = StampLead.none
 
     // MARK: The machine's clock
@@ -76,7 +79,7 @@ package struct ClusterClock: Sendable {
 
     /// - Parameters:
     ///   - settleMilliseconds: the time for which the sources are watched before `earliestTime` returns a time.
-    ///   - confirmationMilliseconds: the time for which a step or a lead has to last until it is believed.
+    ///   - confirmationMilliseconds: the confirmation time.
     package init(
         now: Instant, settleMilliseconds: Int = ClusterClock.settleMilliseconds,
         confirmationMilliseconds: Int = ClusterClock.confirmationMilliseconds
@@ -102,7 +105,8 @@ package struct ClusterClock: Sendable {
         let isStep = machineClock?.observe(time: time, at: now) == true
         if isStep { lead.noteMachineStep() }
         trustMachineIfStampsAgree()
-        // The machine's clock was set forward, or newer stamps have replaced those that were ahead.
+        // The lead ends if the machine's clock was set forward, or if newer stamps have replaced those that
+        // were ahead.
         if let knownOffset, !isAheadOfMachine(offset: knownOffset) { lead = .none }
         return isStep
     }
@@ -121,10 +125,9 @@ package struct ClusterClock: Sendable {
     /// Notes the stamp of a record that was written at most `age` milliseconds ago.
     package mutating func observe(stamp: Int64, writtenWithin age: Int64, at now: Instant) {
         guard Self.validStamps.contains(stamp) else { return }
-        // This record gives a new bound, so `observe` must not compare the stamp with the old one. If the stamp is wrong
-        // and ahead, the new bound is too high, which only limits less.
-        offsetUpperBound = nil
         observe(stamp: stamp, at: now)
+        // The new bound replaces the old one, whichever is higher. A wrong stamp that is ahead makes the
+        // bound too high, and then it only limits less.
         offsetUpperBound = stamp - now.milliseconds + age
     }
 
@@ -133,12 +136,15 @@ package struct ClusterClock: Sendable {
     ///
     /// - Parameter time: milliseconds since 1970.
     package mutating func observe(recordedTime time: Int64, at now: Instant) {
-        guard let machineClock else { return }
-        observe(stamp: min(time, machineClock.lowerOffset + now.milliseconds), at: now)
+        guard let machineOffset else { return }
+        observe(stamp: min(time, machineOffset + now.milliseconds), at: now)
     }
 
     /// The offset of the known time. Nil before the first stamp.
     var knownOffset: Int64? { stamps.highestOffset }
+
+    /// The offset of the machine's time. Nil before the first observation.
+    var machineOffset: Int64? { machineClock?.lowerOffset }
 
     // MARK: Stamps against the machine's clock
 
@@ -158,40 +164,42 @@ package struct ClusterClock: Sendable {
         }
         let relation = relationToMachine(of: offset)
         let isAheadOfKnown = offset > knownOffset + Self.agreementMilliseconds
-        if isAheadOfKnown, relation == .ahead { return believesAheadOfBoth(offset: offset, at: now) }
-        // A current stamp contradicts stamps that are ahead of the known time. An older one proves nothing.
+        if isAheadOfKnown, relation == .ahead { return believesStampAheadOfBoth(offset: offset, at: now) }
+        // A current stamp contradicts stamps that are ahead of both. An older stamp does not, because its record
+        // may have waited.
         let isCurrent = offset >= knownOffset - Self.agreementMilliseconds
-        if isCurrent { stampsAheadOfKnown = nil }
+        if isCurrent { stampsAheadOfBoth = nil }
         switch relation {
         case .ahead:
-            // The known time leads the machine's clock, and a current stamp confirms it.
+            // The known time is ahead of the machine's clock too, and a current stamp confirms it.
             if isCurrent {
                 lead.noteStampAhead(
-                    offset: offset, at: now, provenAfterMilliseconds: confirmationMilliseconds)
+                    offset: offset, at: now, confirmationMilliseconds: confirmationMilliseconds)
             }
         case .agrees:
-            // The stamps so far stood alone against the machine's clock. This one shows that they are wrong.
-            if lead.isWatchedFromStart { forgetStamps(at: now) }
+            // All stamps so far were ahead of the machine's clock. This one agrees with it, so they were
+            // wrong.
+            if lead.isUnprovenSinceFirstStamp { forgetStamps(at: now) }
             lead = .none
         case .behind: break
         }
         return true
     }
 
-    /// Notes the first stamp, which counts in any case. If it is ahead of the machine's clock, one source stands
-    /// against the other.
+    /// Notes the first stamp, which is believed in any case.
     private mutating func noteFirst(offset: Int64, at now: Instant) {
         guard machineClock != nil, relationToMachine(of: offset) == .ahead else { return }
-        lead = .watchedFromStart(AheadStamps(offset: offset, at: now))
+        lead = .unprovenSinceFirstStamp(AheadStamps(offset: offset, at: now))
     }
 
-    /// Returns whether stamps that are ahead of both sources have lasted. Then all others are forgotten.
-    private mutating func believesAheadOfBoth(offset: Int64, at now: Instant) -> Bool {
-        var ahead = stampsAheadOfKnown ?? AheadStamps(offset: offset, at: now)
-        let haveLasted = ahead.add(
-            offset: offset, at: now, lastingMilliseconds: confirmationMilliseconds)
-        stampsAheadOfKnown = ahead
-        guard haveLasted else { return false }
+    /// Notes a stamp that is ahead of the known time and of the machine's clock. Returns whether such stamps
+    /// have come for the confirmation time. Then they are proven, and all other stamps are forgotten.
+    private mutating func believesStampAheadOfBoth(offset: Int64, at now: Instant) -> Bool {
+        var stampsAhead = stampsAheadOfBoth ?? AheadStamps(offset: offset, at: now)
+        let areConfirmed = stampsAhead.add(
+            offset: offset, at: now, confirmationMilliseconds: confirmationMilliseconds)
+        stampsAheadOfBoth = stampsAhead
+        guard areConfirmed else { return false }
         forgetStamps(at: now)
         lead = .proven(offset: offset)
         return true
@@ -200,19 +208,19 @@ package struct ClusterClock: Sendable {
     /// Forgets all stamps. The caller adds the stamp that tells the time from now on.
     private mutating func forgetStamps(at now: Instant) {
         stamps = StampWindows(startedAt: now)
-        stampsAheadOfKnown = nil
+        stampsAheadOfBoth = nil
     }
 
     /// Compares a stamp with the machine's clock. While that clock is unknown, every stamp counts as ahead, because
     /// nothing confirms it.
     private func relationToMachine(of offset: Int64) -> RelationToMachine {
-        guard let machineClock, !isAheadOfMachine(offset: offset) else { return .ahead }
-        return offset >= machineClock.lowerOffset - Self.agreementMilliseconds ? .agrees : .behind
+        guard let machineOffset, !isAheadOfMachine(offset: offset) else { return .ahead }
+        return offset >= machineOffset - Self.agreementMilliseconds ? .agrees : .behind
     }
 
     /// Whether a stamp is ahead of the machine's clock.
     func isAheadOfMachine(offset: Int64) -> Bool {
-        machineClock.map { offset > $0.lowerOffset + Self.agreementMilliseconds } ?? true
+        machineOffset.map { offset > $0 + Self.agreementMilliseconds } ?? true
     }
 
     /// Believes a step of the machine's clock at once if the clock agrees with the stamps after it: two sources agree.

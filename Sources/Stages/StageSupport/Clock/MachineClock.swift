@@ -1,7 +1,7 @@
 internal import Lifecycle
 
-/// The clock of this machine, watched against the steady clock. A step of the clock is not believed until it has
-/// lasted.
+/// The clock of this machine, watched against the steady clock. A step of the clock is not believed until it
+/// has lasted for the confirmation time of `ClusterClock`.
 struct MachineClock {
     /// The machine's time less the steady clock, in milliseconds, without a step that is not believed yet.
     private var trustedOffset: Int64
@@ -9,7 +9,7 @@ struct MachineClock {
     private(set) var lastOffset: Int64
     /// The time for which a step has to last until it is believed.
     private let confirmationMilliseconds: Int
-    /// The time of the newest step, until it has lasted or is undone.
+    /// The time of the newest step, until the step is believed or undone.
     private var steppedAt: Instant?
 
     init(time: Int64, at now: Instant, confirmationMilliseconds: Int) {
@@ -18,7 +18,7 @@ struct MachineClock {
         lastOffset = trustedOffset
     }
 
-    /// Whether the clock has stepped and the step has not lasted yet.
+    /// Whether the clock has stepped and the step is not believed yet.
     var isDoubtful: Bool { steppedAt != nil }
 
     /// The lower of the offsets before and after a step.
@@ -41,7 +41,7 @@ struct MachineClock {
         } else if isStep || steppedAt == nil {
             steppedAt = now
         } else if let steppedAt, now.milliseconds(since: steppedAt) >= confirmationMilliseconds {
-            // The step has lasted, so it is believed.
+            // The step has lasted for the confirmation time, so it is believed.
             self.steppedAt = nil
         }
         if steppedAt == nil { trustedOffset = offset }

@@ -1,10 +1,10 @@
 internal import Lifecycle
 
-/// The believed stamps of the last one to two minutes. The highest tells the time. A lower one is of a record that has
-/// waited.
+/// The believed stamps of the last one to two minutes. The highest one tells the time, because a record with
+/// a lower stamp has waited.
 ///
-/// The highest stamp of a window counts in this window and in the next one. Without new stamps it counts longer, and the
-/// steady clock tells the time.
+/// The highest stamp of a window counts in this window and in the next one. Without new stamps it counts
+/// longer, and the steady clock measures the time since then.
 struct StampWindows: Sendable {
     private static let windowMilliseconds = 60_000
 
@@ -12,16 +12,18 @@ struct StampWindows: Sendable {
     private var recentOffset: Int64?
     /// The highest offset of a stamp in the window before.
     private var olderOffset: Int64?
+    /// The beginning of this window.
     private var startedAt: Instant
 
     init(startedAt: Instant) { self.startedAt = startedAt }
 
-    /// Nil before the first stamp.
+    /// The highest offset of a stamp in both windows. Nil before the first stamp.
     var highestOffset: Int64? { [recentOffset, olderOffset].compactMap(\.self).max() }
 
     mutating func add(offset: Int64, at now: Instant) {
         let age = now.milliseconds(since: startedAt)
-        if age >= Self.windowMilliseconds {
+        let hasWindowEnded = age >= Self.windowMilliseconds
+        if hasWindowEnded {
             // The steady clock drifts. So after two windows without a stamp, a current stamp replaces all others. An older
             // stamp does not, because its record may have waited.
             let mayHaveDrifted = age >= 2 * Self.windowMilliseconds

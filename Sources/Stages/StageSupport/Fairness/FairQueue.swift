@@ -1,11 +1,12 @@
 package import Lifecycle
 
-/// A queue in which the caller with the least use comes first, and the caller's items in their order. A caller
-/// whose item is in work gets no second one. It does no I/O, and its owner passes the time.
+/// A queue in which the caller with the least *use* comes first: the time that its items have taken lately.
+/// The items of a caller keep their order, and only one of them is in work at a time. The queue does no I/O,
+/// and its owner passes the time.
 package struct FairQueue<Item> {
-    /// The time in which the use of a caller counts half.
+    /// The time after which use counts half.
     package static var halfLifeMilliseconds: Int { 10_000 }
-    /// The number of half-lives after which the use of a caller no longer falls. Nothing countable is left then.
+    /// The most half-lives that are counted. After that nothing countable is left of the use.
     private static var halfLivesMax: Double { 60 }
 
     /// The limits of a queue.
@@ -27,7 +28,7 @@ package struct FairQueue<Item> {
     private struct Caller {
         var waiting: [Item] = []
         var isInWork = false
-        /// Nanoseconds, at the time of `recordedAt`.
+        /// The use as it counted at `recordedAt`.
         var usedNanoseconds = 0.0
         var recordedAt: Instant
 
@@ -100,7 +101,7 @@ package struct FairQueue<Item> {
         return items
     }
 
-    /// Forgets half of the callers without items if there are too many. Those with the least use lose least.
+    /// Forgets half of the callers without items, those with the least use, if there are too many callers.
     private mutating func forgetCallers(at now: Instant) {
         guard callers.count >= limits.callersMax else { return }
         let idle = callers.filter { !$0.value.isInWork && $0.value.waiting.isEmpty }

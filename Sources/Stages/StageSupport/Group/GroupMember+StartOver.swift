@@ -62,8 +62,8 @@ extension GroupMember {
             return
         }
         let numbers = assignedPartitions.keys.sorted()
-        // Only after the offer is accepted: the loop opens one file in each iteration, which can take longer than the
-        // group waits.
+        // The loop opens one file in each iteration, which can take longer than the group waits for its
+        // members. So the offer is accepted before.
         guard try owner.isReadyToRestore(numbers) else { return }
         if let problem = try transaction.prepare(withinMilliseconds: BlockingCallLimit.millisecondsMax) {
             return tryAgainLater(because: problem)
@@ -83,7 +83,7 @@ extension GroupMember {
         }
         let followedOffsets = recordCommittedOffsets(offsets)
         startReadingAll()
-        // If the consumer could not start, the next try is scheduled.
+        // If the consumer could not start, the next try is scheduled already.
         guard case .offsetsRequested = startOverState else { return }
         try owner?.startRestoring(numbers, followedOffsets: followedOffsets)
         let now = time.now()

@@ -82,10 +82,11 @@ package final class GroupMember<Part: AssignedPartition> {
 
     // MARK: Waiting work
 
-    /// The assigned partitions that wait, and the partitions of other topics that have to take records again.
+    /// For each assigned partition that is set aside, the partitions of other topics that have to take
+    /// records again.
     var setAsidePartitions: [Int32: Set<TopicPartition>] = [:]
-    /// Whether the loop has records that are not committed, as the loop notes it. Then no end is committed, because they
-    /// lie below it.
+    /// Whether the loop has records that are not committed. The loop sets it. While it is true, no end is
+    /// committed, because these records lie below the end.
     package var isHoldingRecords = false
 
     package init(
@@ -178,7 +179,7 @@ package final class GroupMember<Part: AssignedPartition> {
         case .reachedEnd(let partition, let offset):
             uncommittedEnds.recordEnd(of: partition, at: offset, now: time.now())
         case .queryCompleted(let id, let answer): try handle(answer, to: id)
-        // An answer to `commit`. This loop commits in transactions.
+        // The answer to `commit`, which this loop never calls, because it commits in transactions.
         case .committed: break
         case .failed(let failure): try handle(failure)
         }
@@ -197,7 +198,7 @@ package final class GroupMember<Part: AssignedPartition> {
         if case .offsetsRequested(let askedID, let numbers) = startOverState, askedID == id {
             return try handleCommittedOffsets(answer, of: numbers)
         }
-        // Each of these ignores the answers to questions that are not its own.
+        // `awaitedFirstOffsets` and `handleGapAnswer` ignore answers to other queries.
         let found = awaitedFirstOffsets.handle(answer, to: id, at: time.now())
         for answer in found { firstOffsets[answer.partition] = answer.watermarks.low }
         if !found.isEmpty { mustStartReading = true }

@@ -42,7 +42,8 @@ package struct BatchPart {
     /// - Parameter isServing: whether the records of a partition may be decided.
     static func parts(of batch: borrowing RecordBatch, serving isServing: (Int32) -> Bool) -> [BatchPart] {
         var parts: [BatchPart] = []
-        // Records of one partition usually follow one another, so the part and the answer for the last one are kept.
+        // Records of one partition usually follow one another, so the part of the last record and the state
+        // of its partition are kept.
         var lastPart = 0
         var lastPartition: (number: Int32, isServing: Bool)?
         for index in 0..<batch.count {

@@ -36,7 +36,8 @@ extension StageClients {
         case .startOver: break
         case .unavailable(let outputPartitions):
             let partitions = Set(offsets.map(\.partition.partition))
-            // If the transaction has the work of several partitions, the next ones try them one by one.
+            // If this transaction had the work of several partitions, each of the next ones takes only one
+            // partition.
             onePartitionLimit.begin(at: time.now())
             if partitions.count == 1, let partition = partitions.first {
                 member.setAside(partition, until: outputPartitions)
@@ -52,7 +53,8 @@ extension StageClients {
         !transaction.unavailablePartitions.isEmpty && onePartitionLimit.holds(at: time.now())
     }
 
-    /// Returns the partitions whose work the next transaction takes: usually all, else one after another.
+    /// Returns the partitions whose work the next transaction takes: usually all, or the next one under the
+    /// limit.
     ///
     /// - Parameter partitions: those with work, in ascending order.
     package func partitionsOfNextTransaction(from partitions: [Int32]) -> [Int32] {

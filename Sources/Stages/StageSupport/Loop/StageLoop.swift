@@ -181,7 +181,7 @@ package final class StageLoop<Decider: StageDecider> {
         // The next file of a view is opened at once.
         if stage.views.isOpening { return Wakeup(at: now) }
         let retryAt = now.advanced(byMilliseconds: Self.retryMilliseconds)
-        // The next step of starting over, or a full disk.
+        // The loop starts over, or a full disk is tried again.
         if !canDecide { return Wakeup(at: retryAt) }
         // The loop is full, and the views catch up.
         if fullSince != nil { return Wakeup(at: min(retryAt, due?.time ?? retryAt), or: .views) }

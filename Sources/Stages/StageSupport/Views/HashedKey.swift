@@ -18,7 +18,7 @@ package struct HashedKey: Hashable, Sendable {
         return hasher.finalize()
     }
 
-    /// Whether the bytes of the key are these.
+    /// Whether this key has the same bytes.
     func equals(_ key: UnsafeRawBufferPointer) -> Bool {
         unsafe bytes.withUnsafeBytes { bytes in
             guard bytes.count == key.count else { return false }

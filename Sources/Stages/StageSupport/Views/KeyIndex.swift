@@ -1,5 +1,5 @@
-/// A hash table from keys to numbers, for an owner that stores the keys and their hashes itself. It costs less than a
-/// dictionary, which would store each key again, hash the hash, and compare keys with different hashes.
+/// A hash table from keys to numbers, for an owner that stores the keys and their hashes itself. A dictionary
+/// would cost more: it would store each key a second time, hash again, and compare keys whose hashes differ.
 package struct KeyIndex {
     private struct Slot {
         var hash: UInt32
@@ -10,7 +10,8 @@ package struct KeyIndex {
     }
 
     private static let slotsMin = 16
-    /// The number of slots for each entry above which `removeAll` gives the memory back.
+    /// `removeAll` keeps the slots for the next entries, unless there are more than this many for each
+    /// removed entry.
     private static let slotsPerEntryMax = 16
 
     /// The slots. Their count is a power of two, and at least half of them are free. A number is in the

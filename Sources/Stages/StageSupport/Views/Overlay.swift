@@ -12,10 +12,11 @@ package import Lifecycle
 /// The overlay holds the records as encoded for the topic. Decoded values would be a dozen small objects for each of
 /// thousands of installations, and most are never read again.
 package struct Overlay {
-    /// The age at which an unread row is forgotten. If the topic compacted its record away, the view never reads
-    /// it back. The view has read to the end since then, so its row is newer.
+    /// The age from which an unread row counts as lost: the topic has compacted its record away, so the view
+    /// never reads it back. When the view has read to the end, its own row is newer, and the lost row is
+    /// forgotten.
     package static let unreadMillisecondsMax = 60_000
-    /// The interval between two searches for such rows.
+    /// The interval between two searches for lost rows.
     package static let searchIntervalMilliseconds = 1000
 
     /// The largest capacity that is kept when all rows have left, in rows. A loop has an overlay for each
@@ -111,7 +112,7 @@ package struct Overlay {
         if !isRepeated(at: number) { removeRow(at: number) }
     }
 
-    /// Forgets old unread rows, after the view has read to the end of its partition.
+    /// Forgets lost rows, after the view has read to the end of its partition.
     package mutating func forgetLostRows(at now: Instant) {
         if unreadCount == 0 { return }
         if let nextSearch, now < nextSearch { return }

@@ -13,7 +13,7 @@ final class EndpointClient {
     private let options: TCPOptions
     private let loop: EventLoop
     private let callMilliseconds: Int
-    /// The connections, idle ones included. No more than the most calls at one time are open.
+    /// The connections, idle ones included. There are at most as many as calls at one time.
     private var connections: [EndpointConnection] = []
 
     init(

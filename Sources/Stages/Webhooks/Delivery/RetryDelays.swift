@@ -1,7 +1,7 @@
 /// The pauses between the attempts of one event, as the Standard Webhooks specification recommends: ten attempts over a
 /// little more than three days.
 enum RetryDelays {
-    /// In milliseconds, after the first, second, … failed attempt.
+    /// The pauses after the first, second, … failed attempt, in milliseconds.
     private static let milliseconds = [
         5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000,
     ]

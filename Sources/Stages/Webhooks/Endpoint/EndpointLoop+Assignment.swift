@@ -5,12 +5,13 @@ internal import StageSupport
 internal import Telemetry
 internal import Topics
 
-// The assignment: partitions come, their cursors are looked up and committed, and the partitions go.
+// The assignment: partitions are taken over, their cursors are looked up and committed, and the partitions
+// are released.
 
 extension EndpointLoop {
-    /// The longest wait for a commit before partitions go.
+    /// The longest wait for a commit before partitions are released.
     private static let commitWaitMilliseconds = 1000
-    /// The time before the group's deadline at which partitions go in any case.
+    /// Partitions are released this long before the group's deadline, even if calls are in flight.
     private static let releaseMarginMilliseconds = 3000
 
     /// Handles an event of the consumer.
@@ -175,7 +176,7 @@ extension EndpointLoop {
         parts.onStep(.cursorsCommitted)
     }
 
-    /// Commits before partitions go. If it fails, their next owner sends some events again.
+    /// Commits before partitions are released. If it fails, their next owner sends some events again.
     func commitAndWait() {
         let offsets = takeChangedCursors()
         if !offsets.isEmpty { _ = consumer.commit(offsets, withinMilliseconds: Self.commitWaitMilliseconds) }

@@ -49,7 +49,7 @@ extension EndpointLoop {
         _ event: WebhookEvent, with outcome: CallOutcome, of callAssignment: Int, startedAt: Instant
     ) {
         parts.metrics.countCall(outcome)
-        // The partitions went while the call was in flight. Their next owner sends the event again.
+        // The partitions were released while the call was in flight. Their next owner sends the event again.
         guard callAssignment == assignment else { return }
         let topic = parts.environment.layout.name(of: event.anchor.source.topic)
         let partition = TopicPartition(topic, event.anchor.partition)

@@ -23,14 +23,16 @@ final class EndpointLoop: EventHandler {
         /// The partitions are taken over, and their cursors are being looked up.
         case locating(PartitionLocator)
         case reading
-        /// The partitions go when the calls in flight are finished, or at this time.
+        /// The partitions are released when the calls in flight are finished, or at this time.
         case releasing(by: Instant)
         /// The loop ends when the calls in flight are finished, or at this time.
         case stopping(by: Instant, completion: () -> Void)
         case stopped
     }
 
+    /// The interval between two commits of changed cursors.
     private static let commitMilliseconds = 500
+    /// The longest wait for the end of the membership in the group.
     private static let closeMilliseconds = 3000
     /// The shortest pause between two iterations that a timer starts.
     private static let busyMilliseconds = 10

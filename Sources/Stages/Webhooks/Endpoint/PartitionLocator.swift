@@ -1,8 +1,9 @@
 internal import CatalogRecords
 internal import Kafka
 
-/// Finds the cursors of newly assigned partitions from the answers of Kafka: committed offsets, the bounds of the
-/// partitions, and the first records since a time. It does no I/O: it names the queries, and takes their results.
+/// The search for the cursors of newly assigned partitions in the answers of Kafka: committed offsets, the
+/// bounds of the partitions, and the first records since a time. It does no I/O: it names the queries, and
+/// takes their results.
 struct PartitionLocator {
     private let endpoint: WebhookEndpoint
     let partitions: [TopicPartition]
@@ -28,10 +29,10 @@ struct PartitionLocator {
     /// these bounds, so that no record between the two answers is lost.
     var missingQueries: [OffsetQuery] {
         var queries: [OffsetQuery] = []
-        let uncommitted = partitions.filter { committed[$0] == nil }
-        if !uncommitted.isEmpty { queries.append(.committedOffsets(uncommitted)) }
-        let unbounded = partitions.filter { bounds[$0] == nil }
-        if !unbounded.isEmpty { queries.append(.watermarks(unbounded)) }
+        let awaitingCommitted = partitions.filter { committed[$0] == nil }
+        if !awaitingCommitted.isEmpty { queries.append(.committedOffsets(awaitingCommitted)) }
+        let awaitingBounds = partitions.filter { bounds[$0] == nil }
+        if !awaitingBounds.isEmpty { queries.append(.watermarks(awaitingBounds)) }
         if !queries.isEmpty { return queries }
         let byTime = Dictionary(
             grouping: partitions.compactMap { partition in
@@ -106,7 +107,7 @@ struct PartitionLocator {
         return source.isReadFromBeginning ? bounds.low : max(bounds.low, cursor.start)
     }
 
-    /// The records that were deleted before they were read.
+    /// Returns the number of records that were deleted before they were read.
     func skippedCount(of partition: TopicPartition) -> Int64 {
         guard let next = committedCursor(of: partition)?.next, let low = bounds[partition]?.low else {
             return 0

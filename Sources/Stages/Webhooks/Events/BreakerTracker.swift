@@ -3,8 +3,8 @@ internal import JSON
 internal import Members
 internal import RecordFormat
 
-/// Makes events from the open breakers that senders publish in `members`. A breaker of an app and an environment counts
-/// as open while at least one process has it open.
+/// A tracker that makes events from the open breakers that senders publish in `members`. A breaker of an app
+/// and an environment counts as open while at least one process has it open.
 struct BreakerTracker: Sendable {
     /// The environments with an open breaker, by the key of the process.
     private var environments: [[UInt8]: Set<String>] = [:]

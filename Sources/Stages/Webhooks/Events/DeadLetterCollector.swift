@@ -1,8 +1,8 @@
 internal import CatalogRecords
 internal import JSON
 
-/// Makes one event from all dead letters of an app with one code, one stage and one minute, in one partition. The event's
-/// anchor is the first of them, so a restart counts the others again.
+/// A collector that makes one event from all dead letters of an app with one code, one stage and one minute,
+/// in one partition. The event's anchor is the first of them, so a restart counts the others again.
 struct DeadLetterCollector: Sendable {
     /// The most counts at one time. At the limit the oldest one is reported before its minute ends.
     static let countsMax = 100

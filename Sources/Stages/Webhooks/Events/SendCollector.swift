@@ -4,8 +4,9 @@ internal import JSON
 internal import RecordFormat
 internal import Sends
 
-/// Makes one event from all progress records of a send. All of them lie in one partition. The event's anchor is the record
-/// with the planner's verdict, so a restart reads the lanes' tallies again.
+/// A collector that makes one event from all progress records of a send: the planner's verdict, and the
+/// counts of each lane (its tally). All of them lie in one partition. The event's anchor is the record with
+/// the verdict, so a restart reads the tallies behind it again.
 struct SendCollector: Sendable {
     /// The most sends that wait for tallies of lanes. At the limit the oldest one is reported with the counts so far.
     static let sendsMax = 1000
@@ -64,7 +65,8 @@ struct SendCollector: Sendable {
         _ progress: ProgressRecord, of record: SourceRecord, at anchor: WebhookEvent.Anchor,
         in cursor: inout PartitionCursor
     ) -> [WebhookEvent] {
-        // The idempotency key was used again after it expired. The earlier send gets no further tallies.
+        // If a send with this id waits, its idempotency key was used again after it expired. That send gets
+        // no further tallies, so its event is made now.
         var events = take(progress.send).map { [$0] } ?? []
         if pending.count == Self.sendsMax,
             let oldest = pending.min(by: { $0.value.anchor.offset < $1.value.anchor.offset })?.key,

@@ -82,7 +82,7 @@ final class EndpointDirector: ThreadLoop {
         }
         disableGoneEndpoints(in: catalog)
         let known = catalog.webhooks.values.flatMap(\.values)
-        // The oldest ones, so that a new endpoint does not stop another.
+        // The oldest endpoints come first, so that a new one does not take the place of another.
         let enabled = known.filter { $0.disabling == nil && catalog.apps[$0.app] != nil }
             .sorted { ($0.createdAt, $0.app, $0.name) < ($1.createdAt, $1.app, $1.name) }
         let wanted = Dictionary(

@@ -6,9 +6,9 @@ enum GroupContinuation {
         let response: JoinGroupResponse
     }
 
-    /// A generation began, or a static member was replaced in it. These members get their answers.
+    /// A generation began, or a static member was replaced in it. The members wait for these replies.
     case joined(group: String, generation: Int32, replies: [JoinReply])
-    /// The leader's assignment.
+    /// The leader assigned the partitions.
     case assigned(group: String, generation: Int32)
     /// The last member left.
     case emptied(group: String)

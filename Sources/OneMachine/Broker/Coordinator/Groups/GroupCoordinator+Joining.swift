@@ -101,7 +101,7 @@ extension GroupCoordinator {
             // The member did not get the answer to its last join.
             answerRejoin(of: member, in: group, to: caller.token)
         case .stable where isUnchanged && group.leaderID != member.id:
-            // Not for the leader: it joins again, unchanged, when the topics have new partitions.
+            // A leader does not come here: it joins again, unchanged, when the topics have new partitions.
             reply(to: caller.token, with: .join(joinResponse(for: member, in: group)))
         case .preparingRebalance, .completingRebalance, .stable:
             update(member, with: request, answering: caller.token)

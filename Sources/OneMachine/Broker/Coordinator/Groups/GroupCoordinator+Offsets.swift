@@ -51,9 +51,8 @@ extension GroupCoordinator {
         let isTransactional: Bool
     }
 
-    /// Returns the error of a commit, or nil. A request that names a member or a generation must match it.
-    /// A request without a member may commit for an empty group, and within a transaction, as old clients
-    /// do.
+    /// Returns the error of a commit, or nil. If the request names a member or a generation, these must be current.
+    /// A request that names neither may commit for an empty group, and within a transaction, as old clients do.
     func commitError(of claimed: ClaimedMembership, in group: Group) -> ErrorCode? {
         if group.state == .dead { return .coordinatorNotAvailable }
         if claimed.generation < 0 && group.state == .empty { return nil }

@@ -47,12 +47,12 @@ extension GroupCoordinator {
         completeJoin(of: group)
     }
 
-    /// Ends the join phase, or extends it while members of a new group still come.
+    /// Ends the join phase, or extends it if new members have joined a new group during this part of its wait.
     func handleJoinTimeout(of group: Group) {
         guard let remainingDelay = group.remainingInitialDelayMilliseconds, remainingDelay > 0,
             group.hasNewMember
         else { return completeJoin(of: group) }
-        // A new group waits on, because members joined and others may follow.
+        // Members have joined, so others may follow.
         let delay = min(settings.initialRebalanceDelayMilliseconds, remainingDelay)
         group.hasNewMember = false
         group.remainingInitialDelayMilliseconds = remainingDelay - delay

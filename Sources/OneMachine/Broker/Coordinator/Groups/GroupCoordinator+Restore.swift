@@ -19,10 +19,10 @@ extension GroupCoordinator {
         }
     }
 
-    /// Ends the restoration. All members get a whole session, because the broker was down and not they. The members of
-    /// a group that was rebalancing must send SyncGroup again.
+    /// Ends the restoration. All members get a whole session, because they could send no heartbeats while the broker was
+    /// down. The members of a group that was rebalancing must send SyncGroup again.
     package func finishRestoring(at now: ClockReading) {
-        // Nothing here makes an action for the caller.
+        // These steps emit no actions.
         _ = handleEvent(at: now) {
             for group in groups.values {
                 for member in group.members.values { extendSession(of: member, in: group) }

@@ -52,8 +52,8 @@ final class GroupMember {
         }
     }
 
-    /// Whether the member sends no heartbeats because it waits for an answer. Then its session does not end. A
-    /// new member's session does, because nothing else would end a join that its client gave up.
+    /// Whether the member sends no heartbeats because it waits for an answer. Then its session does not end. The
+    /// session of a new member ends even so, because nothing else would end a join that its client gave up.
     var isWaiting: Bool { !isNew && (pendingJoin != nil || pendingSync != nil) }
 
     /// Returns the metadata that the member gave for a protocol, for example its subscribed topics.

@@ -99,7 +99,7 @@ extension TransactionCoordinator {
         facts.timeoutMilliseconds = request.timeoutMilliseconds
         facts.state = .empty
         if namesOtherEpoch && !isNew {
-            // With the previous epoch, this is a repeated request whose first answer was lost.
+            // A repeated request, whose first answer was lost, names the previous epoch and gets the same answer.
             guard request.producerEpoch == facts.previousEpoch else {
                 return refuse(request, answering: token, with: .producerFenced)
             }

@@ -97,9 +97,9 @@ extension TransactionCoordinator {
         }
     }
 
-    /// Completes a transaction whose markers are all written. The answer does not wait for the record. If
-    /// the record is lost, a restart writes the same markers again, which is harmless. The record is not lost
-    /// alone, because the producer's next record comes behind it in the log.
+    /// Completes a transaction whose markers are all written. The answer does not wait for the record. If the record is
+    /// lost, a restart writes the same markers again, which is harmless: no later record of the producer can be in the
+    /// log then, because it would lie behind the lost one.
     func completeTransaction(markers id: MarkersID) {
         guard let transactionalID = transactionalIDsByMarkers.removeValue(forKey: id),
             let transaction = transactions[transactionalID], transaction.markersUnderWay == id

@@ -31,8 +31,8 @@ extension BatchHeader {
         return nil
     }
 
-    /// Checks the rules for batches from producers that `flaw` leaves out. A stored batch may break them: compaction
-    /// leaves holes in it, and markers are control batches.
+    /// Checks the rules that only a batch from a producer must keep. A stored batch may break them: compaction leaves
+    /// holes in it, and markers are control batches.
     func checkProduced() throws(LogError) {
         guard recordCount > 0, lastOffsetDelta == recordCount - 1 else {
             throw .invalidRecord("it says \(recordCount) records and \(lastOffsetDelta) as its last offset")

@@ -9,8 +9,8 @@ struct BatchScan {
     private(set) var nextOffset: Int64
     /// Bytes of the batches that were taken.
     private(set) var takenBytes = 0
-    /// Number of records in these batches. Offsets cannot be counted instead: in a compacted log most offsets
-    /// have no record.
+    /// Number of records in these batches. It is not the number of their offsets, because most offsets of a compacted
+    /// log have no record.
     private(set) var takenRecords: Int64 = 0
     /// Size of the first batch, if it does not fit into the bytes.
     private(set) var neededBytes: Int?

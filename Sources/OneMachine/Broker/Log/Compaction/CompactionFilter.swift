@@ -1,5 +1,5 @@
-/// The decision which records of each batch survive a compaction. It must get all batches in order from
-/// the log's start, because a marker may be removed only if no record of its transaction is left.
+/// Decides which records of each batch survive a compaction. It must get all batches in order from the log's start,
+/// because a marker may be removed only if no record of its transaction is left.
 struct CompactionFilter {
     /// The part of a batch that survives.
     enum FilteredBatch {
@@ -10,7 +10,7 @@ struct CompactionFilter {
         case nothing
     }
 
-    /// Expired tombstones and markers below this offset may be removed.
+    /// Tombstones and markers below this offset have had their grace time and may be removed.
     private let removableBelow: Int64
     /// The base offset of each producer's last batch, by producer id.
     private let lastBatches: [Int64: Int64]
@@ -61,8 +61,8 @@ struct CompactionFilter {
         if header.isTransactional, header.recordCount > 0 { producersWithRecords.insert(header.producerID) }
     }
 
-    /// Ends the producer's transaction. Its marker stays if a record of the transaction stays, or until the
-    /// marker's grace time is over.
+    /// Ends the producer's transaction. Its marker stays until its grace time is over, and as long as a record of the
+    /// transaction stays.
     private mutating func filterMarker(_ header: BatchHeader, mappedUpTo: Int64) -> FilteredBatch {
         let hasRecords = producersWithRecords.remove(header.producerID) != nil
         let isExpired = header.baseOffset < min(removableBelow, mappedUpTo)

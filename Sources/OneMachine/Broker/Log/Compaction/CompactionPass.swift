@@ -109,7 +109,7 @@ struct CompactionPass {
 
     // MARK: Files
 
-    /// Writes the segments anew, and neighbors as one if they fit into one. A damaged segment stays.
+    /// Writes new files for the segments, one for several neighbors if they fit into one segment. A damaged segment stays.
     private mutating func rewrite() throws(LogError) -> [CompactionResult.Group] {
         var groups: [CompactionResult.Group] = []
         var sources: [CompactionPlan.Source] = []

@@ -3,14 +3,14 @@
 struct CompactionProgress: Equatable {
     /// The part of the log up to an offset.
     struct CompactedRange: Equatable {
-        /// The pass compacted all offsets below this one.
+        /// The first offset that the pass did not compact.
         var offset: Int64
         /// Time of the pass by the expiry clock, in milliseconds since 1970.
         var time: Int64
     }
 
-    /// Limit for the remembered passes. Beyond it, the second newest is forgotten, which can delay a
-    /// removal and never hastens one.
+    /// Limit for the remembered passes. Beyond it, the newest but one is forgotten. Its part then counts as compacted by
+    /// the next pass, which can only delay a removal.
     static let rangesMax = 64
 
     /// In the order of offsets and times.

@@ -20,9 +20,9 @@ struct CheckpointFile: Sendable {
     var changes: Int
 }
 
-/// The outcome of a request's checkpoint.
+/// The outcome of the checkpoint's write.
 enum CheckpointOutcome: Sendable {
-    /// The request had none, or its sync failed.
+    /// The request had no checkpoint, or its sync failed, so none was written.
     case notAsked
     case written(CheckpointFile)
     case failed(DiskError)

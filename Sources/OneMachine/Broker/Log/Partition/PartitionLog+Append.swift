@@ -90,8 +90,8 @@ extension PartitionLog {
         environment.counters.appendedBytes.add(header.totalSize)
     }
 
-    /// Number of offsets that a log skips when acknowledged records may be lost. It is larger than the
-    /// number of records that a log can append while the operating system holds written pages back.
+    /// Number of offsets that a log skips when acknowledged records may be lost. A log cannot append so many records in
+    /// the time for which the operating system keeps written pages only in memory.
     static let skippedOffsets: Int64 = 10_000_000
 
     /// Skips offsets that lost records may have had, with an empty batch. If new records got the same
@@ -104,7 +104,7 @@ extension PartitionLog {
             try unsafe write(BatchHeader(parsing: bytes), batch: bytes, now: environment.clock())
         }
         environment.log.warning(
-            "acknowledged records may be lost with the machine; their offsets are not used again",
+            "the machine stopped, and acknowledged records may be lost; their offsets are not used again",
             .field("topic", topic), .field("partition", Int(partition)), .field("next", Int(endOffset)))
     }
 

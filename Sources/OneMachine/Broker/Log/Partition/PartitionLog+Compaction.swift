@@ -13,7 +13,8 @@ extension PartitionLog {
         else { return nil }
         let sources = compactableSegments(now: now)
         guard !sources.isEmpty else { return nil }
-        // A damaged segment is not rewritten, so a tombstone behind it still hides older records in it.
+        // A damaged segment is not rewritten, so its older records stay, and only tombstones behind it hide them. So no
+        // tombstone is removed.
         let hasDamage = sources.contains { damagedSegments.contains($0.baseOffset) }
         let removableBelow =
             hasDamage

@@ -140,9 +140,8 @@ extension PartitionLog {
         return readerBehind.isAtSoundBatch()
     }
 
-    /// Makes the first segment of a log that has none. If records were lost with their files, their
-    /// offsets are not used again: a reader that is ahead would take new records for those that it has
-    /// read.
+    /// Makes the first segment of a log that has none. If records were lost with their files, their offsets are not
+    /// used again, because a reader that is ahead would take new records for those that it has read.
     private func createFirstSegment(behind checkpoint: Checkpoint?) throws(DiskError) {
         let first = Segment(
             baseOffset: max(logStartOffset, checkpoint?.nextOffset ?? 0), directory: directory)
@@ -158,7 +157,8 @@ extension PartitionLog {
             compactionProgress = checkpoint.compactionProgress
         }
         for (index, segment) in segments.enumerated() {
-            if index > 0, segment.baseOffset != segments[index - 1].endOffset {
+            let isBehindGap = index > 0 && segment.baseOffset != segments[index - 1].endOffset
+            if isBehindGap {
                 return try setAsideSegments(after: index - 1)
             }
             if let checkpoint, segment.baseOffset < checkpoint.segmentBaseOffset {

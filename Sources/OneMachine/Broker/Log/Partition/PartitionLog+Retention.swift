@@ -4,8 +4,8 @@ extension PartitionLog {
     /// Removes the segments that the topic's settings no longer keep, and closes the active segment if it
     /// is old. Returns the paths of files for a worker to remove.
     ///
-    /// Closed segments go first: that needs no space, and a roll does. On a full disk the roll fails, and
-    /// the freed space is what the next one needs.
+    /// Closed segments go first, because a roll needs space and their removal frees it. On a full disk this roll fails,
+    /// and the next one has the freed space.
     func applyRetention(now: WallTime) -> [String] {
         guard closedReason == nil, !isCompacting else { return [] }
         let expiredCount = settings.isDeleted ? max(countExpired(now: now), countSurplus()) : 0

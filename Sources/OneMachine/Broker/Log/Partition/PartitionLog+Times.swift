@@ -42,7 +42,8 @@ extension PartitionLog {
     /// Returns the largest timestamp of the segment's records between the log's start and `end`, or -1.
     ///
     /// The segment's `maxTimestamp` is only an upper bound: it includes markers, and records that may not be read. So
-    /// this reads the segment, the newest part first, until no older part can have a larger timestamp.
+    /// this reads the batches. An entry of the index begins a part, which the next entry or the segment's end closes.
+    /// The newest part comes first, and the walk ends when no batch in front of an entry can have a larger timestamp.
     private func largestTimestamp(in segment: Segment, below end: Int64) throws(LogError) -> Int64 {
         var largest: Int64 = -1
         var partEnd = segment.size
@@ -58,8 +59,8 @@ extension PartitionLog {
                 return false
             }
             partEnd = Int(entry.position)
-            let isAtStart = segment.baseOffset + Int64(entry.relativeOffset) <= logStartOffset
-            if isAtStart || largest >= entry.maxTimestampBefore { break }
+            let reachesLogStart = segment.baseOffset + Int64(entry.relativeOffset) <= logStartOffset
+            if reachesLogStart || largest >= entry.maxTimestampBefore { break }
         }
         return largest
     }

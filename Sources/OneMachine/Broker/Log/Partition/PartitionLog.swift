@@ -61,7 +61,8 @@ package final class PartitionLog {
     var recoveredAt: Int64 = 0
     /// The offset at which a reopening after a failed sync cuts the log; nil at any other time.
     var cutOffset: Int64?
-    /// The number of the current opening. The result of a compaction that began in an earlier opening is not used.
+    /// The number of the current opening, which grows when the log is opened again after a failed sync. The result of a
+    /// compaction that began in an earlier opening is not used.
     var incarnation = 0
 
     // Failures and damage. Each failure is logged once, and not for each retry.

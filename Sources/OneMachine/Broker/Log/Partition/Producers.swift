@@ -18,7 +18,7 @@ struct Producers: Equatable {
         var markerOffset: Int64
     }
 
-    /// Limit for the producers of a partition. Beyond it, the one idle for longest is forgotten.
+    /// Limit for the producers of a partition. Beyond it, those that were idle for longest are forgotten.
     static let entriesMax = 100_000
 
     /// By producer id.

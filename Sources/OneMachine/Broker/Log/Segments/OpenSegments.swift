@@ -2,10 +2,10 @@ internal import Glibc
 
 /// The segments of all logs that hold a file descriptor or an index in memory.
 ///
-/// If more than `limit` are open, those that were not used for longest are closed. A segment without use
-/// for one to two minutes is closed too. To open a segment again costs a system call. With `--flush
-/// every-ack`, segments with bytes that are not synced stay open, because the system reports a failed
-/// sync only to a descriptor that was open then.
+/// If more than `limit` are open, those that were not used for longest are closed. So is a segment that was not used
+/// between two sweeps (`TopicStore+Upkeep`). To open a segment again costs a system call. With `--flush every-ack`,
+/// segments with bytes that are not synced stay open, because the system reports a failed write to the disk only to
+/// descriptors that were open at the time of the failure.
 package final class OpenSegments {
     let disk: Disk
     private let limit: Int

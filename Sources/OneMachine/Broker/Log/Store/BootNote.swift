@@ -9,7 +9,7 @@ struct BootNote: Equatable {
 
     /// The boot id; empty if the system does not give one.
     var boot: String
-    /// The device and inode of a file in the directory. A copy of the directory has others.
+    /// The device and inode of a file in the directory (`StoreLock`). In a copy of the directory they differ.
     var directoryIdentity: String
     var flush: FlushPolicy
     /// Whether all logs were synced and closed.

@@ -9,13 +9,13 @@ internal import Telemetry
 /// jump back counts at once, because it only delays a deletion. The time is stored across starts, so a
 /// start in the middle of a jump does not follow the wrong clock either.
 struct ExpiryClock: Equatable {
-    /// A machine's clock that is ahead by less is followed slowly and not doubted.
+    /// If the machine's clock is ahead by at most this, the expiry clock follows it slowly, without a doubt.
     static let toleranceMilliseconds: Int64 = 60_000
     /// Time in which a person can see the alarm and correct the clock.
     static let settleMilliseconds = 3_600_000
     /// A broker can be down for this time without a doubt about the clock at its start.
     static let downtimeMilliseconds: Int64 = 86_400_000
-    /// A small lead shrinks by a tenth of the passed time.
+    /// To follow a small lead, the expiry clock runs faster by a tenth of the passed time.
     private static let slewDivisor: Int64 = 10
 
     private struct ClockDoubt: Equatable {

@@ -11,15 +11,13 @@ final class StoreLock {
         } catch {
             throw .disk(error)
         }
-        guard flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
-        guard errno == EWOULDBLOCK else {
-            throw .disk(DiskError(operation: .lock, path: file.path, code: errno))
-        }
-        throw .locked(path: path)
+        if flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+        if errno == EWOULDBLOCK { throw .locked(path: path) }
+        throw .disk(DiskError(operation: .lock, path: file.path, code: errno))
     }
 
-    /// The device and inode of the lock file, for example `2049:131`. The file is made once, so a copy of
-    /// the directory has others.
+    /// The device and inode of the lock file, for example `2049:131`. They tell a copy of the directory from the
+    /// original, because the file is never replaced. Empty if the system does not give them.
     var directoryIdentity: String {
         var status = stat()
         guard unsafe fstat(file.descriptor, &status) == 0 else { return "" }

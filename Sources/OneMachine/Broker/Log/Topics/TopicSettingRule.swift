@@ -25,8 +25,8 @@ struct TopicSettingRule: Sendable {
         }
     }
 
-    /// Returns the rule of a setting that is accepted and shown, but has no effect on one node. The first
-    /// word is its default.
+    /// Returns the rule of a setting that is accepted and shown, but has no effect on one node. The first of the allowed
+    /// words is its default.
     private static func word(_ name: String, allowed: [String]) -> TopicSettingRule {
         TopicSettingRule(name: name, defaultValue: allowed[0], range: allowed.joined(separator: " or ")) {
             _, text in

@@ -95,7 +95,7 @@ extension TopicStore {
         do throws(DiskError) {
             try copies.saveFirst(newCatalog)
         } catch {
-            // Higher than the revision that may be in the file.
+            // The failed save may have left revision + 1 in the file. The old catalog must count as the newer one.
             catalog.revision += 2
             hasUnsavedCatalog = true
             saveUnsavedCatalog()

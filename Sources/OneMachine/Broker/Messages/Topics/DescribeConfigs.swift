@@ -17,7 +17,7 @@ struct DescribeConfigsRequest {
     }
 
     var queries: [Query]
-    /// Whether the client asks for other settings from which a value could come.
+    /// Whether the client asks for the synonyms of each setting: the settings from which its value can come.
     var wantsSynonyms: Bool
 
     init(from reader: inout WireReader, version: Int16) throws(WireError) {

@@ -2,7 +2,7 @@ package import Broker
 package import Lifecycle
 
 /// The weather of one embedded broker: a `ClusterDelayModel` that the broker's threads share.
-package final class SeededClusterDelays: ClusterDelays {
+package final class SeededWeather: ClusterDelays {
     private let model: TracedLock<ClusterDelayModel>
 
     package init(seed: UInt64) { model = TracedLock(ClusterDelayModel(seed: seed, at: .now())) }

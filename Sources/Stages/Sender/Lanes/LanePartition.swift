@@ -84,7 +84,7 @@ struct LanePartition {
     mutating func markRead(_ offset: Int64) { tracker.markRead(offset) }
 
     /// Queues a sheet until the window reaches it.
-    mutating func append(_ sheet: Sheet) { sheetsAwaitingWindow.append(sheet) }
+    mutating func queueForWindow(_ sheet: Sheet) { sheetsAwaitingWindow.append(sheet) }
 
     /// Returns the next sheet if the window has reached it.
     mutating func takeNextInWindow() -> Sheet? {

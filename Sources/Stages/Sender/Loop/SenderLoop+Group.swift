@@ -39,7 +39,7 @@ extension SenderLoop {
     /// Notes the cluster's time from the stamps of records.
     private func noteStamps() {
         for index in 0..<batch.count where batch[index].isStampedByCluster {
-            if let stamp = batch[index].timestamp { shared.read(stamp, at: loop.now) }
+            if let stamp = batch[index].timestamp { shared.noteRead(stamp: stamp, at: loop.now) }
         }
     }
 

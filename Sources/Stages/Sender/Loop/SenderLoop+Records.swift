@@ -14,7 +14,7 @@ extension SenderLoop {
         var failedMarkers: [UInt64] = []
         writer.reportDeliveries(
             stamped: {
-                shared.stored($0, at: loop.now)
+                shared.noteStored(stamp: $0, at: loop.now)
                 hasStoredRecord = true
                 // The stamp may have changed the cluster's time.
                 time = self.time

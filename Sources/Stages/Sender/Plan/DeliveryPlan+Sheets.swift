@@ -23,7 +23,7 @@ extension DeliveryPlan {
         let app = queues.app(AppEnvironment(app: head.app, environment: head.environment))
         let sheet = Sheet(record, from: topic, at: offset, in: lane, of: app, group: group)
         sheets.add(sheet)
-        begin(lanes.append(sheet))
+        beginSheets(lanes.queueForWindow(sheet))
     }
 
     /// Handles a record that cannot be read as a sheet.
@@ -38,8 +38,8 @@ extension DeliveryPlan {
             .malformed(malformed), of: nil, lines: LineSet(), in: lane, at: time, into: &actions)
     }
 
-    /// Begins sheets that may be begun, in order.
-    mutating func begin(_ sheetsInOrder: [Sheet]) { for sheet in sheetsInOrder { begin(sheet) } }
+    /// Begins the sheets that the lanes allow to begin, in order.
+    mutating func beginSheets(_ sheetsInOrder: [Sheet]) { for sheet in sheetsInOrder { begin(sheet) } }
 
     /// Begins a sheet: compares it with the receipts of earlier owners and with the newest versions, and queues it if
     /// lines are left.

@@ -9,13 +9,13 @@ struct ConnectionQueue {
     static let linesMax = 1_000
 
     private var lines = FIFOQueue<QueuedLine>()
-    /// Time at which a line last left the queue for a push, or at which the first line came.
+    /// Time at which a line of the queue was last dispatched, or at which the first line came.
     var movedAt = Instant(nanoseconds: 0)
 
     var isEmpty: Bool { lines.isEmpty }
     var isFull: Bool { lines.count >= Self.linesMax }
 
-    /// Whether lines wait and none has left for some time, because the connections are full.
+    /// Whether lines wait and none was dispatched for some time, because the connections are full.
     func isStuck(at now: Instant) -> Bool {
         !lines.isEmpty && now.milliseconds(since: movedAt) >= AppSilence.shortMilliseconds
     }

@@ -72,8 +72,8 @@ extension DeliveryPlan {
         }
     }
 
-    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if the line
-    /// cannot leave now.
+    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if the line cannot leave
+    /// now.
     private mutating func dispatchLineAtCursor(
         of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
@@ -146,7 +146,7 @@ extension DeliveryPlan {
         return result
     }
 
-    /// Carries out the decision about a line. Returns whether the line has left its queue.
+    /// Carries out the decision about a line. Returns the effect on the queue of the line.
     private mutating func carryOut(
         _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
     ) -> DispatchResult {

@@ -26,15 +26,15 @@ extension DeliveryPlan {
 
     /// Moves the lines that wait for these connections to a tier, if other sheets wait behind theirs.
     private mutating func evictLines(of app: AppQueues, waitingFor connections: PushConnections) {
-        var lines = app.takeAllLines(waitingFor: connections)
-        while let line = lines.first {
-            lines.removeFirst()
+        var waiting = app.takeAllLines(waitingFor: connections)
+        while let next = waiting.first {
+            waiting.removeFirst()
             // The line was decided while it was queued, so it only leaves the queue.
-            if !line.isQueued { continue }
-            if eviction.isSheetBehind(line.sheet, memory: sheets.memory), !line.sheet.lane.isLeaving {
-                moveLineWithoutRoom(line.sheet, line: line.line)
+            if !next.isQueued { continue }
+            if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
+                moveLineWithoutRoom(next.sheet, line: next.line)
             } else {
-                app.putBack(line, waitingFor: connections)
+                app.putBack(next, waitingFor: connections)
             }
         }
     }

@@ -51,7 +51,8 @@ extension DeliveryPlan {
         for sheet: Sheet, line: Int, permits: Int, by availability: AvailabilityCheck
     ) -> LineDecision {
         if let decision = decisionWithoutPush(for: sheet, line: line) { return decision }
-        let (app, state) = (sheet.app, sheet.states[line])
+        let app = sheet.app
+        let state = sheet.states[line]
         if app.breaker.isOpen, !state.isProbe, !app.breaker.isProbeDue(at: time.now) {
             // The answer of a probe decides whether the breaker closes. A line that was never sent waits for the answer
             // in its queue. A line that comes back from a wait may hold up the offset, so its sheet goes to a tier.
@@ -91,7 +92,8 @@ extension DeliveryPlan {
     private mutating func decisionByCapacity(
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
-        let (app, state) = (sheet.app, sheet.states[line])
+        let app = sheet.app
+        let state = sheet.states[line]
         let connections = connections(for: sheet, line: line, by: availability)
         let capacity: Int
         switch sheet.availabilityLeftThisStep(of: connections, by: availability) {
@@ -140,8 +142,8 @@ extension DeliveryPlan {
             || suspects.contains(sheet.subjects[line])
     }
 
-    /// Whether the line can leave now by these connections. Room that waiting starts will take is not free, for an
-    /// update neither. The room of a waiting start itself is free for it.
+    /// Whether the line can leave now by these connections. The room for waiting starts is not free for other lines,
+    /// also not for updates. A waiting start uses its own room.
     private func hasRoom(
         of connections: PushConnections, for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> Bool {

@@ -57,9 +57,9 @@ extension DeliveryPlan {
     private mutating func dispatchNextLines(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
-        if dispatchRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
-        if dispatchLine(waitingFor: .unproven, of: app, in: &turn, by: availability) { return 1 }
-        if dispatchLine(waitingFor: .suspect, of: app, in: &turn, by: availability) { return 1 }
+        if dispatchNextRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
+        if dispatchNextLine(waitingFor: .unproven, of: app, in: &turn, by: availability) { return 1 }
+        if dispatchNextLine(waitingFor: .suspect, of: app, in: &turn, by: availability) { return 1 }
         guard let (sheet, jobClass) = app.sheets.next else { return 0 }
         if app.sheets.advanceCursorOrDequeue(sheet, of: jobClass) == .dequeued { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
@@ -72,8 +72,7 @@ extension DeliveryPlan {
         }
     }
 
-    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if the line cannot leave
-    /// now.
+    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if the line cannot leave now.
     private mutating func dispatchLineAtCursor(
         of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
@@ -88,8 +87,8 @@ extension DeliveryPlan {
         }
     }
 
-    /// Dispatches the next requeued line that does not have to stay in the queue. Returns whether it found one.
-    private mutating func dispatchRequeuedLine(
+    /// Dispatches requeued lines until one has left their queue. Returns whether one has.
+    private mutating func dispatchNextRequeuedLine(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
         for _ in 0..<min(Self.requeuedLinesTriedMax, app.requeuedCount) {
@@ -109,8 +108,8 @@ extension DeliveryPlan {
         return false
     }
 
-    /// Dispatches the next line that waits for these connections. Returns whether a line has left their queue.
-    private mutating func dispatchLine(
+    /// Dispatches the next line that waits for these connections. Returns whether it has left their queue.
+    private mutating func dispatchNextLine(
         waitingFor connections: PushConnections, of app: AppQueues, in turn: inout AppTurn,
         by availability: AvailabilityCheck
     ) -> Bool {
@@ -123,6 +122,7 @@ extension DeliveryPlan {
             app.noteQueueMoved(of: connections, at: time.now)
             return true
         case .waitsForConnections(let others) where others != connections:
+            // More is known about its token than when it was queued.
             app.queue(next, for: others, at: time.now)
             return true
         case .waitsForConnections, .staysInQueue:
@@ -140,8 +140,7 @@ extension DeliveryPlan {
     ) -> DispatchResult {
         let decision = decision(for: sheet, line: line, permits: turn.permitsLeft, by: availability)
         let result = carryOut(decision, on: sheet, line: line, in: &turn)
-        // If the line was to be the probe, and has neither left nor ordered its intent, the next line may probe at
-        // once.
+        // If the line was the probe, and has neither left nor ordered its intent, the next line may probe at once.
         if !sheet.states[line].stage.isLeavingOrInFlight { endProbe(sheet, line: line, as: .tryAgainAtOnce) }
         return result
     }
@@ -155,7 +154,7 @@ extension DeliveryPlan {
             if isProbe { beginProbe(sheet, line: line) }
             push(sheet, line: line, over: connections, in: &turn)
         case .storeIntent(let startsMax, let connections, let isProbe):
-            // A start that waits for its intent is counted by its connections, so they are set first.
+            // A waiting start is counted by its connections (`AppQueues.waitingStarts`), so they are set first.
             sheet.setConnections(connections, for: line)
             if isProbe { beginProbe(sheet, line: line) }
             storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permitsLeft), in: &turn)
@@ -183,8 +182,7 @@ extension DeliveryPlan {
             moveLineWithoutRoom(sheet, line: line)
             return .progress
         }
-        // A start whose intent is stored is counted by the connections that it needs room on. From now on these are the
-        // ones for which it waits.
+        // A waiting start, whose intent is stored, is counted by its connections (`AppQueues.waitingStarts`).
         if sheet.states[line].reservation == .permitAndIntent { sheet.setConnections(connections, for: line) }
         return .waitsForConnections(connections)
     }

@@ -198,8 +198,10 @@ final class SenderSimulation {
         }
         if occursOrIsCalm(percent: 70) { poll(for: process) }
         if usesRealPools { advancePools(of: process) }
-        for _ in 0..<(isCalm ? 6 : 3) where !usesRealPools && !isNetworkCut {
-            if occursOrIsCalm(percent: 60) { endRandomPush(of: process) }
+        if !usesRealPools, !isNetworkCut {
+            for _ in 0..<(isCalm ? 6 : 3) {
+                if occursOrIsCalm(percent: 60) { endRandomPush(of: process) }
+            }
         }
         if occursOrIsCalm(percent: 60) { storeRecords(of: process) }
         if occursOrIsCalm(percent: 60) { acknowledgeRecords(of: process) }

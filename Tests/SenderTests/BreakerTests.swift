@@ -31,7 +31,7 @@ import Testing
         #expect(opens.filter { $0 }.count == 1, "an open breaker opened again")
     }
 
-    @Test func `wrong tokens of a few recipients do not open the breaker, in any window`() {
+    @Test func `refusals of only a few recipients never open the breaker, however many they are`() {
         var breaker = Breaker()
         for milliseconds in 0..<5_000 {
             let recipient = UInt64(milliseconds % (Breaker.refusedRecipientsMin - 1))
@@ -41,17 +41,19 @@ import Testing
         }
     }
 
-    @Test func `a recipient that was refused in both windows still counts when the older window is over`() {
+    @Test
+    func `a recipient that was refused in both halves of the window counts until the later half is over`() {
         var breaker = Breaker()
-        let half = Breaker.refusedRecipientsMin / 2
+        let halfOfRecipients = Breaker.refusedRecipientsMin / 2
         func refuse(_ recipients: Range<Int>, at milliseconds: Int) -> [Bool] {
             recipients.map {
                 breaker.countRefusedToken(of: UInt64($0), because: "BadDeviceToken", at: at(milliseconds))
             }
         }
-        let earlierRefusals = refuse(0..<half, at: 0) + refuse(0..<half, at: 1_000)
-        #expect(!earlierRefusals.contains(true), "\(half) recipients opened the breaker")
-        let laterRefusals = refuse(half..<Breaker.refusedRecipientsMin, at: 2_000)
+        // Halves of the window begin at 0, 1,000 and 2,000 ms.
+        let earlierRefusals = refuse(0..<halfOfRecipients, at: 0) + refuse(0..<halfOfRecipients, at: 1_000)
+        #expect(!earlierRefusals.contains(true), "\(halfOfRecipients) recipients opened the breaker")
+        let laterRefusals = refuse(halfOfRecipients..<Breaker.refusedRecipientsMin, at: 2_000)
         #expect(laterRefusals.last == true)
     }
 
@@ -82,39 +84,51 @@ import Testing
         #expect(!attacked.areSuspect(at: at(61)))
     }
 
-    @Test func `one push probes the setting and closes the breaker`() {
-        var breaker = Breaker()
-        for milliseconds in 0..<3 {
+    // MARK: Probes
+
+    /// The time between the opening of the breaker and the first probe.
+    private static let pause = Breaker.probePauseMilliseconds
+
+    /// Counts as many answers that blame the app's settings as open the breaker.
+    private func refuse(_ breaker: inout Breaker, at milliseconds: Int) {
+        for _ in 0..<Breaker.misconfiguredAnswersMin {
             _ = breaker.countMisconfigured(because: "InvalidProviderToken", at: at(milliseconds))
         }
-        #expect(breaker.isOpen)
-        #expect(!breaker.isProbeDue(at: at(100)))
-        #expect(breaker.isProbeDue(at: at(5_100)))
-
-        breaker.beginProbe()
-        #expect(!breaker.isProbeDue(at: at(5_200)), "a second probe left beside the first")
-        let closesAfterFailure = breaker.endProbe(as: .tryAgainAfterPause, at: at(5_300))
-        #expect(!closesAfterFailure)
-
-        let isDueAgain = breaker.isProbeDue(at: at(10_400))
-        #expect(isDueAgain)
-        breaker.beginProbe()
-        let closesAfterSuccess = breaker.endProbe(as: .passed, at: at(10_500))
-        #expect(closesAfterSuccess)
-        #expect(!breaker.isOpen)
     }
 
-    @Test func `late refusals of older pushes do not end a probe`() {
+    @Test func `after the breaker has opened, the first probe is due after a pause`() {
         var breaker = Breaker()
-        func refuse(at milliseconds: Int) {
-            for _ in 0..<Breaker.misconfiguredAnswersMin {
-                _ = breaker.countMisconfigured(because: "InvalidProviderToken", at: at(milliseconds))
-            }
-        }
-        refuse(at: 0)
+        refuse(&breaker, at: 0)
+        #expect(breaker.isOpen)
+        #expect(!breaker.isProbeDue(at: at(Self.pause - 1)))
+        #expect(breaker.isProbeDue(at: at(Self.pause)))
+    }
+
+    @Test func `after a failed probe, the next one is due after another pause`() {
+        var breaker = Breaker()
+        refuse(&breaker, at: 0)
         breaker.beginProbe()
-        refuse(at: 5_200)
-        #expect(!breaker.isProbeDue(at: at(60_000)), "a second probe left beside the first")
+        let closes = breaker.endProbe(as: .tryAgainAfterPause, at: at(Self.pause))
+        #expect(!closes && breaker.isOpen)
+        #expect(!breaker.isProbeDue(at: at(2 * Self.pause - 1)))
+        #expect(breaker.isProbeDue(at: at(2 * Self.pause)))
+    }
+
+    @Test func `a probe that has passed closes the breaker`() {
+        var breaker = Breaker()
+        refuse(&breaker, at: 0)
+        breaker.beginProbe()
+        let closes = breaker.endProbe(as: .passed, at: at(Self.pause))
+        #expect(closes && !breaker.isOpen)
+    }
+
+    @Test func `no second probe leaves beside the first, and late refusals of older pushes do not end it`() {
+        var breaker = Breaker()
+        refuse(&breaker, at: 0)
+        breaker.beginProbe()
+        #expect(!breaker.isProbeDue(at: at(60_000)))
+        refuse(&breaker, at: Self.pause)
+        #expect(!breaker.isProbeDue(at: at(60_000)))
         let closes = breaker.endProbe(as: .passed, at: at(60_000))
         #expect(closes, "the good answer of the probe was ignored")
     }

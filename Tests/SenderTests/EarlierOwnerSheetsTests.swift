@@ -2,8 +2,8 @@ import Testing
 
 @testable import Sender
 
-/// The boundaries below which a partition may have unfinished sheets of earlier owners.
-struct EarlierOwnerSheetsTests {
+/// Tests of the boundaries below which a partition may have unfinished sheets of earlier owners.
+@Suite struct EarlierOwnerSheetsTests {
     /// The state of a tier whose sheets below offset 100 were read and finished.
     private let finished = OffsetTracker(from: 100)
 
@@ -17,13 +17,16 @@ struct EarlierOwnerSheetsTests {
         #expect(!sheets.mayBeUnfinished(finished))
     }
 
-    @Test func `an end that a record or a sheet of ours may have followed does not count`() {
+    @Test func `an end that a record has followed does not count`() {
         var sheets = tier()
         sheets.reachedEnd(at: 100, isSettled: false)
         sheets.recordArrived()
         sheets.confirmEnd()
         #expect(sheets.mayBeUnfinished(finished))
+    }
 
+    @Test func `an end that a sheet of ours may have followed does not count`() {
+        var sheets = tier()
         sheets.reachedEnd(at: 100, isSettled: false)
         sheets.addOwnSheetWithoutOffset(receiptsFrom: 3)
         sheets.confirmEnd()

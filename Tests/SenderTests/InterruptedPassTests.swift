@@ -7,7 +7,7 @@ import Testing
 @testable import Sender
 
 /// Tests of a group whose updates come faster than APNs takes pushes. A pass is the pushes of one update to all phones
-/// of a lane. A new update breaks off the pass of the last one, and must continue where that pass ended. Otherwise the
+/// of a lane. A new update interrupts the pass of the last one, and must continue where that pass ended. Otherwise the
 /// last phones would never get an update.
 @Suite struct InterruptedPassTests {
     private static let sheetsPerUpdate = 6
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 5, 8, 13, 20])
-    mutating func `each update continues where a newer state broke off the last one`(capacity: Int) throws {
+    mutating func `each update continues where it interrupted the last one`(capacity: Int) throws {
         var random = SeededGenerator(seed: UInt64(capacity))
         var expectedFirst: Int?
         for version in 1...60 {
@@ -89,7 +89,7 @@ import Testing
             "the last update does not reach all the others")
     }
 
-    @Test mutating func `an urgent update continues too where a newer state broke off the last one`() throws {
+    @Test mutating func `an urgent update continues too where it interrupted the last one`() throws {
         (topic, nextOffset) = (.urgent, 0)
         try arrive([0], in: "first-urgent", version: 1)
         #expect(phonesPushed(capacity: 2) == [0])

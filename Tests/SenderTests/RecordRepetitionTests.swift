@@ -101,7 +101,7 @@ import Testing
         #expect(plan.sheetCount == 0)
     }
 
-    @Test mutating func `a move to a tier that is no try subtracts no try of an earlier push`() throws {
+    @Test mutating func `a move to a tier that counts as no try keeps the tries of earlier pushes`() throws {
         plan.arrived(
             try SheetRecord.update(of: "shop", to: "0", in: "g", version: 1, at: time), from: .normal,
             lane: 0, offset: 0, at: time)

@@ -73,8 +73,9 @@ import Testing
     /// Decides after a refusal of a token.
     ///
     /// - Parameters:
-    ///   - tier: The tier in which the job waited after an earlier refusal, or nil if this is the first one.
-    ///   - acceptedMilliseconds: The time since another push of the app was accepted.
+    ///   - tier: The tier in which the job waited after an earlier refusal, or nil if this is the first refusal.
+    ///   - acceptedMilliseconds: The time since another push of the app was accepted. It lies within the wait in the
+    ///     tier if it is shorter than the wait (5 s or 120 s).
     private func decisionAfterRefusal(
         tierAfterRefusal tier: LaterTier?, acceptedMilliseconds: Int?, isBreakerOpen: Bool = false
     ) -> RetryDecision {

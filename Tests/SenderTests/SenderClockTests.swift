@@ -6,7 +6,7 @@ import Testing
 
 private let dayMilliseconds = 86_400_000
 
-/// A cluster whose timestamps are right, and a sender whose machine changes its clock at random.
+/// A cluster whose timestamps are right, and a sender whose machine has its clock set at random.
 private struct ClockWorld {
     /// The largest delay from the timestamp of a stored record to its acknowledgement.
     static let acknowledgementMilliseconds = 40
@@ -15,14 +15,14 @@ private struct ClockWorld {
     var clock: SenderClock
     /// The cluster's time, in milliseconds since 1970.
     var clusterTime: Int64 = 1_763_600_000_000
-    /// The error of the machine's clock.
+    /// The time by which the machine's clock is ahead of the cluster's.
     var errorMilliseconds: Int64 = 0
     /// The steady clock.
     var now = Instant(nanoseconds: 5_000_000_000)
-    /// Whether a record of the sender was acknowledged.
-    var hasStored = false
-    /// The timestamp of the newest record that was read.
-    var newestRead: Int64 = 0
+    /// Whether the cluster has acknowledged a record of the sender.
+    var hasStoredRecord = false
+    /// The newest timestamp of a record that was read.
+    var newestReadStamp: Int64 = 0
 
     init(seed: Int) {
         random = SeededGenerator(seed: seed)
@@ -30,69 +30,87 @@ private struct ClockWorld {
     }
 
     var machineTime: Int64 { clusterTime + errorMilliseconds }
-    var time: Int64 { clock.time(by: machineTime, at: now) }
-    var passed: Int64 { clock.passed(by: machineTime, at: now) }
+    var estimatedTime: Int64 { clock.estimatedTime(machineTime: machineTime, at: now) }
+    var latestPassedTime: Int64 { clock.latestPassedTime(machineTime: machineTime, at: now) }
 
-    /// Lets time pass, and then sets the machine's clock, reads a record, or stores one.
-    mutating func step(mayStore: Bool) {
+    /// An event after which the clock's answers are checked.
+    enum Event: CaseIterable {
+        case machineClockIsSetWrong, machineClockIsSetRight
+        case youngRecordIsRead, oldRecordIsRead
+        case recordIsStored
+    }
+
+    /// Lets a random time pass, and then one of these events happen.
+    mutating func step(with events: [Event]) {
         let isLong = random.number(below: 8) == 0
         let milliseconds = random.number(below: isLong ? 200_000 : 2_000)
         now = now.advanced(byMilliseconds: milliseconds)
         clusterTime += Int64(milliseconds)
-        switch random.number(below: mayStore ? 6 : 4) {
-        case 0:
+        switch events[random.number(below: events.count)] {
+        case .machineClockIsSetWrong:
             errorMilliseconds = Int64(random.number(below: 4 * dayMilliseconds) - 2 * dayMilliseconds)
-        case 1: errorMilliseconds = 0
-        case 2, 3:
-            let isYoung = random.number(below: 2) == 0
-            let age = Int64(random.number(below: isYoung ? 50 : 3 * dayMilliseconds))
-            newestRead = max(newestRead, clusterTime - age)
-            clock.read(clusterTime - age, at: now)
-        default:
-            hasStored = true
+        case .machineClockIsSetRight: errorMilliseconds = 0
+        case .youngRecordIsRead: readRecord(ageMillisecondsMax: 50)
+        case .oldRecordIsRead: readRecord(ageMillisecondsMax: 3 * dayMilliseconds)
+        case .recordIsStored:
+            hasStoredRecord = true
             let delay = Int64(random.number(below: Self.acknowledgementMilliseconds))
-            clock.stored(clusterTime - delay, at: now)
+            clock.noteStored(stamp: clusterTime - delay, at: now)
         }
+    }
+
+    private mutating func readRecord(ageMillisecondsMax: Int) {
+        let stamp = clusterTime - Int64(random.number(below: ageMillisecondsMax))
+        newestReadStamp = max(newestReadStamp, stamp)
+        clock.noteRead(stamp: stamp, at: now)
     }
 }
 
-/// Tests of the sender's clock. It knows the cluster's time by the records that it reads and stores, although the
-/// machine's clock may be wrong by days.
+/// Tests of the sender's clock. It follows the timestamps of the records that the sender has stored, although the
+/// machine's clock may be wrong by days. Before the first such record it has two answers: `estimatedTime` is the later
+/// one of the machine's time and the newest record that was read, and `latestPassedTime` is the earlier one of the two,
+/// so that nothing expires too early.
 @Suite struct SenderClockTests {
-    @Test func `a wrong machine clock never makes a future time count as past`() {
+    private static let start = Instant(nanoseconds: 0)
+    private static let later = start.advanced(byMilliseconds: 1_000)
+    private static let machineTime: Int64 = 1_763_600_000_000
+
+    @Test func `before a record is stored, no deadline passes too early, and time is not behind a record`() {
         for seed in 0..<trialCount(base: 500) {
             var world = ClockWorld(seed: seed)
             for _ in 0..<60 {
-                world.step(mayStore: false)
-                #expect(world.passed <= world.clusterTime, "seed \(seed)")
-                #expect(world.time >= world.newestRead, "seed \(seed)")
+                world.step(with: ClockWorld.Event.allCases.filter { $0 != .recordIsStored })
+                #expect(world.latestPassedTime <= world.clusterTime, "seed \(seed)")
+                #expect(world.estimatedTime >= world.newestReadStamp, "seed \(seed)")
             }
         }
     }
 
-    @Test func `stored records tell the time, up to the delay of the acknowledgement`() {
+    @Test func `once a record is stored, both times are the cluster's, at most one acknowledgement behind`() {
         for seed in 0..<trialCount(base: 500) {
             var world = ClockWorld(seed: seed)
             for _ in 0..<100 {
-                world.step(mayStore: true)
-                guard world.hasStored else { continue }
-                #expect(world.passed == world.time, "seed \(seed)")
+                world.step(with: ClockWorld.Event.allCases)
+                guard world.hasStoredRecord else { continue }
+                #expect(world.latestPassedTime == world.estimatedTime, "seed \(seed)")
                 let earliest = world.clusterTime - Int64(ClockWorld.acknowledgementMilliseconds)
-                #expect((earliest...world.clusterTime).contains(world.time), "seed \(seed)")
+                #expect((earliest...world.clusterTime).contains(world.estimatedTime), "seed \(seed)")
             }
         }
     }
 
-    @Test func `if nothing was read, nothing has passed and the machine gives the date`() {
-        var clock = SenderClock(now: Instant(nanoseconds: 0))
-        let now = Instant(nanoseconds: 1_000_000_000)
-        let machineTime: Int64 = 1_763_600_000_000
-        #expect(clock.passed(by: machineTime, at: now) <= 1_000)
-        #expect(clock.time(by: machineTime, at: now) == machineTime)
-        // Impossible timestamps do not count.
-        clock.read(-1, at: now)
-        clock.read(.max, at: now)
-        clock.stored(.max, at: now)
-        #expect(clock.time(by: machineTime, at: now) == machineTime)
+    @Test func `before the first record, no deadline counts as passed, and the time is the machine's`() {
+        let clock = SenderClock(now: Self.start)
+        // The first second of 1970, which is before any deadline.
+        #expect(clock.latestPassedTime(machineTime: Self.machineTime, at: Self.later) <= 1_000)
+        #expect(clock.estimatedTime(machineTime: Self.machineTime, at: Self.later) == Self.machineTime)
+    }
+
+    @Test func `impossible timestamps do not count`() {
+        var clock = SenderClock(now: Self.start)
+        clock.noteRead(stamp: -1, at: Self.later)
+        clock.noteRead(stamp: .max, at: Self.later)
+        clock.noteStored(stamp: .max, at: Self.later)
+        #expect(clock.estimatedTime(machineTime: Self.machineTime, at: Self.later) == Self.machineTime)
     }
 }

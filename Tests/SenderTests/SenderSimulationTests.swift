@@ -7,13 +7,13 @@ import Testing
 /// release build (`flotilla-bench sender-histories`). The seed alone repeats a failed history: `TEST_SEED=7`.
 @Suite struct SenderSimulationTests {
     private func checkHistories(
-        count: Int, kind: SenderHistory.Kind = .mixed, mayDie: Bool, usesRealPools: Bool = false
+        count: Int, kind: SenderHistory.Kind = .mixed, hasKillsAndStops: Bool, usesRealPools: Bool = false
     ) {
         var seeds = SystemRandomNumberGenerator()
         for _ in 0..<count {
             let seed = testSeed ?? seeds.next()
             let history = SenderHistory(
-                seed: seed, kind: kind, mayDie: mayDie, usesRealPools: usesRealPools)
+                seed: seed, kind: kind, hasKillsAndStops: hasKillsAndStops, usesRealPools: usesRealPools)
             #expect(
                 history.violations.isEmpty, "TEST_SEED=\(seed): \(history.violations.joined(separator: "; "))"
             )
@@ -22,28 +22,30 @@ import Testing
     }
 
     @Test func `after any deaths each job has a receipt, and no start is duplicated`() {
-        checkHistories(count: trialCount(base: 1_000), mayDie: true)
+        checkHistories(count: trialCount(base: 1_000), hasKillsAndStops: true)
     }
 
     @Test func `without deaths nothing is done twice`() {
-        checkHistories(count: trialCount(base: 1_000), mayDie: false)
+        checkHistories(count: trialCount(base: 1_000), hasKillsAndStops: false)
     }
 
     @Test(arguments: [true, false])
     func `jobs that newer ones replace have their receipts soon after the faults, also with slow loops`(
-        mayDie: Bool
+        hasKillsAndStops: Bool
     ) {
-        checkHistories(count: trialCount(base: 200), kind: .overtaken, mayDie: mayDie)
+        checkHistories(count: trialCount(base: 200), kind: .overtaken, hasKillsAndStops: hasKillsAndStops)
     }
 
     @Test(arguments: [true, false])
-    func `the guarantees also hold for the plan and the connection pools together`(mayDie: Bool) {
-        checkHistories(count: trialCount(base: 100), mayDie: mayDie, usesRealPools: true)
+    func `the guarantees also hold for the plan and the connection pools together`(hasKillsAndStops: Bool) {
+        checkHistories(count: trialCount(base: 100), hasKillsAndStops: hasKillsAndStops, usesRealPools: true)
     }
 
     @Test func `the simulation meets every outcome`() {
         var outcomes: Set<ReceiptOutcome> = []
-        for seed in 0..<300 { outcomes.formUnion(SenderHistory(seed: UInt64(seed), mayDie: true).outcomes) }
+        for seed in 0..<300 {
+            outcomes.formUnion(SenderHistory(seed: UInt64(seed), hasKillsAndStops: true).outcomes)
+        }
         #expect(outcomes == Set(ReceiptOutcome.allCases))
     }
 }

@@ -53,7 +53,9 @@ import Testing
             time.advance(byMilliseconds: Self.stepMilliseconds)
             plan.leased(until: time.now.advanced(byMilliseconds: 5_000))
             var capacity = self.silentCapacity
-            let (isSilent, isConnecting) = (isSilent, isConnecting)
+            // Copies, because the closure may not access this test while the plan changes.
+            let isSilent = isSilent
+            let isConnecting = isConnecting
             plan.step(at: time) { sheet, _ in
                 guard isSilent(sheet.head.app) else { return .open(capacity: 100) }
                 // The connections take these pushes once in a step.
@@ -65,6 +67,7 @@ import Testing
         }
     }
 
+    /// Returns whether APNs does not answer an app.
     private var isSilent: (String) -> Bool {
         { [answeringApp] in $0.hasPrefix("silent") && $0 != answeringApp }
     }
@@ -89,7 +92,8 @@ import Testing
                 plan.stored(id, offset: Int64(id), at: time)
             }
             if !actions.commits.isEmpty { plan.committed(actions.commitNumber, isAccepted: true, at: time) }
-            let (isSilent, isConnecting) = (isSilent, isConnecting)
+            let isSilent = isSilent
+            let isConnecting = isConnecting
             plan.step(at: time) { sheet, _ in
                 guard isSilent(sheet.head.app) else { return .open(capacity: 100) }
                 return isConnecting ? .connecting(capacity: 0) : .open(capacity: 0)
@@ -183,7 +187,7 @@ import Testing
         #expect(pushedApps == ["silent"])
         run(milliseconds: 3_000)
         #expect(movedSheets.count == 3)
-        #expect(pushedApps == ["silent"], "the first holds up the window while it is in flight")
+        #expect(pushedApps == ["silent"], "the first sheet holds up the window while its push is in flight")
         // The push of the first sheet has the tag 0, because it is line 0 in slot 0.
         plan.ended(0, as: PushAnswer(.unknown(.connectionLost)), at: time)
         run(milliseconds: 500)

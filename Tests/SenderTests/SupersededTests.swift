@@ -30,19 +30,28 @@ import Testing
         versions.staleness(of: head, group: versions.fingerprint(app: "shop", group: "g"))
     }
 
-    @Test func `a newer update drops an update, only an END drops a start, and nothing drops an END`() {
+    @Test func `a newer update to a group drops an update to the group`() {
         let newerUpdate = versions(update: 6, end: 0)
         #expect(staleness(of: head(of: .update), by: newerUpdate) == .newer)
-        #expect(staleness(of: head(of: .update, version: 6), by: newerUpdate) == nil)
-        #expect(staleness(of: head(of: .start), by: newerUpdate) == nil)
-        #expect(staleness(of: head(of: .start), by: versions(update: 0, end: 6)) == .ended)
-        #expect(staleness(of: head(of: .end), by: versions(update: 9, end: 9)) == nil)
+        #expect(staleness(of: head(of: .update, version: 6), by: newerUpdate) == nil, "it is the newest")
         #expect(staleness(of: head(of: .update, scope: .recipient), by: newerUpdate) == nil)
     }
 
-    @Test func `a cancelled send is dropped, and a send without conflation is kept`() {
+    @Test func `a newer END drops a start, and a newer update does not`() {
+        #expect(staleness(of: head(of: .start), by: versions(update: 0, end: 6)) == .ended)
+        #expect(staleness(of: head(of: .start), by: versions(update: 6, end: 0)) == nil)
+    }
+
+    @Test func `no newer version drops an END`() {
+        #expect(staleness(of: head(of: .end), by: versions(update: 9, end: 9)) == nil)
+    }
+
+    @Test func `a cancelled send is dropped`() {
         let cancelled = versions(update: 0, end: 0, cancelled: ["s"])
         #expect(staleness(of: head(of: .start), by: cancelled) == .cancelled)
+    }
+
+    @Test func `a newer update does not drop an update without conflation`() {
         var unconflatable = head(of: .update)
         unconflatable.isConflatable = false
         #expect(staleness(of: unconflatable, by: versions(update: 6, end: 0)) == nil)

@@ -183,8 +183,9 @@ import Testing
                 try SheetRecord.update(of: "shop", to: suspects, in: "b\(group)", version: 2, at: time))
         }
         run(milliseconds: 200)
-        // A few suspects have left by their connections meanwhile.
-        #expect((excess - 50...excess).contains(movedJobs))
+        // A few suspects have left by their connections meanwhile, so that others could take their places in the queue.
+        let leftMax = 50
+        #expect((excess - leftMax...excess).contains(movedJobs))
     }
 
     @Test mutating func `stuck suspect connections do not hold up sheets behind them`() throws {

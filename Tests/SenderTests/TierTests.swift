@@ -10,6 +10,9 @@ import Testing
 /// and the app `shop` works.
 @Suite struct TierTests {
     private static let longTier = JobTopic.later2m
+    /// The longest time by which a sheet leaves after it is due. A partition is paused for at least a second, and a
+    /// step takes 50 ms.
+    private static let dueDelayMillisecondsMax: Int64 = 1_100
     /// The limit of memory for sheets in hand. It is small, so that a test can reach it.
     private static let sheetBytesMax = 64 << 10
 
@@ -135,7 +138,7 @@ import Testing
         for _ in 0..<500 { try write("keyless") }
         let firstRoundAt = 20_000
         let roundMilliseconds = 15_000
-        let delayMillisecondsMax: Int64 = 1_000
+        let pushDelayMillisecondsMax: Int64 = 1_000
         try run(milliseconds: firstRoundAt)
         for round in 0..<20 {
             for topic in [JobTopic.normal, .urgent] {
@@ -147,7 +150,7 @@ import Testing
         }
         for (index, time) in pushTimes(of: "shop").enumerated() {
             let writtenAt = Int64(firstRoundAt + roundMilliseconds * (index / 2))
-            #expect(time < writtenAt + delayMillisecondsMax, "push \(index)")
+            #expect(time < writtenAt + pushDelayMillisecondsMax, "push \(index)")
         }
     }
 
@@ -167,7 +170,8 @@ import Testing
         try run(milliseconds: 200_000)
         #expect(pushed.count == 10)
         for (dueTime, time) in zip(dueTimes, pushTimes(of: "shop")) {
-            #expect((0...1_100).contains(time - Int64(dueTime)), "the sheet that is due at \(dueTime)")
+            let delay = time - Int64(dueTime)
+            #expect((0...Self.dueDelayMillisecondsMax).contains(delay), "the sheet that is due at \(dueTime)")
         }
     }
 
@@ -178,7 +182,8 @@ import Testing
         }
         try run(milliseconds: 10_000)
         #expect(pushed.count == 3)
-        #expect(pushTimes(of: "shop").allSatisfy { (5_000...6_200).contains($0) })
+        #expect(
+            pushTimes(of: "shop").allSatisfy { (5_000...5_100 + Self.dueDelayMillisecondsMax).contains($0) })
     }
 
     @Test(arguments: [JobTopic.later5s, .later2m])

@@ -54,7 +54,7 @@ enum SenderHistoriesProof {
         let usesRealPools = seed / 4 % productionPoolsEvery == 0
         let isOvertaken = !usesRealPools && seed / 4 % overtakenEvery == 0
         let history = SenderHistory(
-            seed: seed, kind: isOvertaken ? .overtaken : .mixed, mayDie: seed / 2 % 2 == 0,
+            seed: seed, kind: isOvertaken ? .overtaken : .mixed, hasKillsAndStops: seed / 2 % 2 == 0,
             usesRealPools: usesRealPools)
         guard !history.violations.isEmpty else { return [] }
         return history.violations + ["repeat with: sender-histories --histories 1 --seed \(seed)"]

@@ -114,13 +114,13 @@ extension SenderSimulation {
         if job.head.unknownStartPolicy == .skip { reportViolation("\(id) was started twice") }
     }
 
-    /// Gives the process the next answer to a random push, without the production's pools.
+    /// Gives the process the answer to a random push, without the production's pools.
     func endRandomPush(of process: SimulatedProcess) {
         let sentPushes = process.pushesInFlight.indices.filter {
             process.pushesInFlight[$0].state != .waiting
         }
         guard !sentPushes.isEmpty else { return }
-        // Answers about a wrong setting keep their order. A late one would describe another time.
+        // The faulty app's answers keep their order, because an answer that comes later would describe another time.
         let index =
             sentPushes.first { jobs[process.pushesInFlight[$0].job]?.head.app == Self.faultyApp }
             ?? sentPushes[random.number(below: sentPushes.count)]
@@ -150,7 +150,7 @@ extension SenderSimulation {
         }
     }
 
-    /// Returns why the push is outdated by the notes that the process has read. Returns nil if it is not.
+    /// Returns the reason why the job is stale by the notes that the process has read; nil if it is not stale.
     private func staleReason(head: SheetHead, knownTo process: SimulatedProcess) -> String? {
         if head.event == .end { return nil }
         for note in notes.prefix(process.notesRead) where note.app == head.app {

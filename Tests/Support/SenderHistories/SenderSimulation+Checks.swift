@@ -60,8 +60,8 @@ extension SenderSimulation {
         }
     }
 
-    /// Checks that no push leaves whose process must know that its job is done. A death excuses a duplicated
-    /// push only if the first outcome was not stored when the lane's next owner read `receipts`.
+    /// Checks that a process pushes no job that the receipts which it has read show as done or moved. So a death of the
+    /// earlier owner excuses a second push only if the first outcome was not stored when this process read `receipts`.
     func checkPushIsNeeded(by process: SimulatedProcess, job id: SimulatedJobID, attempt: Int) {
         guard let state = receiptStates[id],
             let readEnd = process.mustKnowReceiptsBelow[id.position.partition]
@@ -81,7 +81,8 @@ extension SenderSimulation {
         }
     }
 
-    /// The time by which a job may expire before its deadline: the wait in the longest tier.
+    /// The longest time before its deadline at which a job may expire: the wait in the longest tier, after which it
+    /// would be too late.
     private static let expiryLeadSeconds: Int64 = 120
 
     /// Checks that a receipt is correct.
@@ -128,7 +129,7 @@ extension SenderSimulation {
             guard other.head.app == head.app, other.head.group == head.group,
                 other.head.version > head.version
             else { return false }
-            // The END of a group replaces everything. An update is also replaced by a newer one of the same scope.
+            // The END of a group replaces everything. A newer update or END of the same scope replaces an update.
             if other.head.event == .end, other.head.scope == .group { return true }
             let isReplaceable = head.event == .update && head.isConflatable && other.head.event != .start
             let hasSameTarget =
@@ -221,7 +222,7 @@ extension SenderSimulation {
                 reportViolation("\(id) has no final receipt")
                 continue
             }
-            if state.finalCount > 1, deaths == 0, failures == 0 {
+            if state.finalCount > 1, disturbances == 0, failures == 0 {
                 reportViolation("\(id) has two final receipts")
             }
             duplicates += max(0, job.processedCount - 1 - job.unknownOutcomes)

@@ -78,7 +78,7 @@ extension SenderSimulation {
     func killProcess() {
         let index = random.number(below: processes.count)
         let process = processes[index]
-        deaths += 1
+        disturbances += 1
         duplicatesMax += limits.permitsMax
         // Some records have reached the cluster.
         while let (_, write) = process.pendingWrites.first, occurs(percent: 50) {
@@ -108,7 +108,7 @@ extension SenderSimulation {
         let process = processes[random.number(below: processes.count)]
         guard process.stoppedAt == nil, process.laneRelease != .requested else { return }
         process.stoppedAt = now
-        deaths += 1
+        disturbances += 1
         duplicatesMax += limits.permitsMax
     }
 
@@ -121,7 +121,7 @@ extension SenderSimulation {
         let process = processes[random.number(below: processes.count)]
         guard process.isLoopRunning else { return }
         process.stalledUntil = now.advanced(byMilliseconds: random.number(below: Self.stallMillisecondsMax))
-        deaths += 1
+        disturbances += 1
         duplicatesMax += limits.permitsMax
     }
 }

@@ -14,7 +14,7 @@ extension SenderSimulation {
 
     /// Lets the plan make one iteration, and checks that it respects the capacities and the permits.
     func runIteration(of process: SimulatedProcess) {
-        // The first answer counts. The plan must remember it during an iteration.
+        // Only the first answer about an app's connections counts. The plan must remember it during an iteration.
         var capacities: [CapacityKey: Int] = [:]
         process.plan.step(at: time) { sheet, connections in
             if sheet.head.app == Self.faultyApp, appFault == .noKey {

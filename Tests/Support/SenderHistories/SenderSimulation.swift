@@ -26,8 +26,8 @@ final class SenderSimulation {
     private static let sessionMilliseconds = 10_000
     /// A process that was stopped for longer than this knows that its lease has ended.
     private static let suspensionMilliseconds = 8_000
-    /// A process that is not stopped gets the results of its actions within this time. Its successor waits
-    /// for longer.
+    /// The longest time after which a process that is not stopped gets the results of its actions. The next owner of a
+    /// lane relies on it: its wait for the earlier owner (`settling`) is longer.
     static let resultMillisecondsMax = 2_000
 
     var random: SeededGenerator
@@ -60,8 +60,8 @@ final class SenderSimulation {
     /// Whether a delay is measured, so that time passes in small steps.
     var isMeasuringDelay = false
     let kind: SenderHistory.Kind
-    /// Whether processes are killed and stopped.
-    let mayDie: Bool
+    /// Whether processes are killed, and stopped for a while.
+    let hasKillsAndStops: Bool
     /// Whether pushes go through the production's pools.
     let usesRealPools: Bool
     let limits: SenderLimits
@@ -72,21 +72,24 @@ final class SenderSimulation {
     // The knowledge for checks.
     /// Descriptions of the rules that the plan has broken.
     var violations: [String] = []
-    /// The upper bound of pushes that deaths may have duplicated.
+    /// The upper bound of pushes that disturbances may have duplicated.
     var duplicatesMax = 0
     /// The number of processes that were killed or stopped, or whose loop stalled.
-    var deaths = 0
-    /// The number of writes that a process gave up.
+    var disturbances = 0
+    /// The number of writes that a process gave up, although the record may be stored.
     var failures = 0
     var outcomes: Set<ReceiptOutcome> = []
     /// The content of `receipts` about each job.
     var receiptStates: [SimulatedJobID: ReceiptState] = [:]
 
     init(
-        seed: UInt64, kind: SenderHistory.Kind = .mixed, mayDie: Bool = true, usesRealPools: Bool = false
+        seed: UInt64, kind: SenderHistory.Kind = .mixed, hasKillsAndStops: Bool = true,
+        usesRealPools: Bool = false
     ) {
         random = SeededGenerator(seed: seed)
-        (self.kind, self.mayDie, self.usesRealPools) = (kind, mayDie, usesRealPools)
+        self.kind = kind
+        self.hasKillsAndStops = hasKillsAndStops
+        self.usesRealPools = usesRealPools
         // Small limits, so that every history reaches them.
         var limits = SenderLimits()
         limits.permitsMax = 5
@@ -141,24 +144,28 @@ final class SenderSimulation {
     /// Causes the event that belongs to a random number below 100. Most numbers have none. In calm nothing happens.
     private func causeEvent(percentile: Int) {
         if isCalm { return }
-        if kind == .overtaken, percentile >= 80 { return causeEventOfOvertaking(percentile: percentile) }
         switch percentile {
-        case 0..<12: for _ in 0..<sheetsAtATime { makeSheet() }
-        case 12..<14: if let note = makeNote() { notes.append(note) }
-        case 14: if mayDie { killProcess() }
-        case 15: if mayDie { stopProcess() }
+        case 0..<12: makeSheets()
+        case 12..<14: writeNote()
+        case 14: if hasKillsAndStops { killProcess() }
+        case 15: if hasKillsAndStops { stopProcess() }
         case 16: rebalance()
         case 17..<19: changeFault()
+        // Histories of this kind have more sheets and notes, so that newer jobs replace most others, and loops that
+        // stall.
+        case 80..<90 where kind == .overtaken: makeSheets()
+        case 90..<96 where kind == .overtaken: writeNote()
+        case 96..<100 where kind == .overtaken: stallLoop()
         default: break
         }
     }
 
-    private func causeEventOfOvertaking(percentile: Int) {
-        switch percentile {
-        case 80..<90: for _ in 0..<sheetsAtATime { makeSheet() }
-        case 90..<96: if let note = makeNote() { notes.append(note) }
-        default: stallLoop()
-        }
+    private func makeSheets() {
+        for _ in 0..<sheetsAtATime { makeSheet() }
+    }
+
+    private func writeNote() {
+        if let note = makeNote() { notes.append(note) }
     }
 
     private func pauseMillisecondsMax() -> Int {
@@ -183,7 +190,7 @@ final class SenderSimulation {
             guard hasContinued else { return }
         }
         if let stalledUntil = process.stalledUntil {
-            // The threads of the library go on.
+            // Only the event loop stalls. The threads of the Kafka library go on.
             storeRecords(of: process)
             guard isCalm || now >= stalledUntil else { return }
             process.stalledUntil = nil
@@ -191,8 +198,10 @@ final class SenderSimulation {
         }
         if occursOrIsCalm(percent: 70) { poll(for: process) }
         if usesRealPools { advancePools(of: process) }
-        for _ in 0..<(isCalm ? 6 : 3) where !usesRealPools && !isNetworkCut {
-            if occursOrIsCalm(percent: 60) { endRandomPush(of: process) }
+        if !usesRealPools, !isNetworkCut {
+            for _ in 0..<(isCalm ? 6 : 3) {
+                if occursOrIsCalm(percent: 60) { endRandomPush(of: process) }
+            }
         }
         if occursOrIsCalm(percent: 60) { storeRecords(of: process) }
         if occursOrIsCalm(percent: 60) { acknowledgeRecords(of: process) }

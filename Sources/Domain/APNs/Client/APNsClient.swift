@@ -6,20 +6,20 @@ internal import Telemetry
 /// A client that sends pushes to APNs from one event loop. Each app and environment has a pool for each kind of
 /// connections (`PushConnections`). A push takes no lock, no task and no allocation.
 ///
-/// Push as many as `capacity` allows in one iteration of the loop: they are sent together at its end. All
-/// outcomes of an iteration are delivered to the `PushReceiver` in one call. No queue is unbounded, and each
-/// pool has its own limit. At the limit `push` throws, and the caller waits for outcomes of that pool.
+/// Callers push as many as `capacity` allows in one iteration of the loop: these pushes are sent together at its end.
+/// All outcomes of an iteration are delivered to the `PushReceiver` in one call. No queue is unbounded, and each pool
+/// has its own limit. At the limit `push` throws, and the caller waits for outcomes of that pool.
 ///
-/// All calls come from the client's loop. The pools retain the client until `stop`, which must be called
-/// before the loop ends.
+/// All calls come from the client's loop. The pools retain the client until `stop`, which must be called before the
+/// loop ends.
 package final class APNsClient: IterationHook {
     package let provider: APNsProvider
     package let loop: EventLoop
     let reader = JSONReader()
     private weak var receiver: (any PushReceiver)?
 
-    // Exclusivity is unchecked for some fields below. Pushes access them on one thread, and no call made
-    // during an access uses them again.
+    // Exclusivity is unchecked for some fields below, because every push accesses them. Only one thread does, and no
+    // call made during an access uses them again.
 
     private var pools = PoolDirectory()
     /// Ticks the pools that are due.
@@ -53,7 +53,7 @@ package final class APNsClient: IterationHook {
     private var closeTimer: LoopTimer?
     private var stopCallbacks: [() -> Void] = []
 
-    /// Longest wait of a new push before its pool is ticked.
+    /// Longest time from an event, such as a new push, to the next tick of its pool.
     private static let busyTickMilliseconds = 50
     /// Limit on the bytes of an answer to a push. Answers are short.
     private static let pushAnswerBytesMax = 4_096
@@ -69,8 +69,8 @@ package final class APNsClient: IterationHook {
 
     // MARK: Pushes
 
-    /// Returns how many pushes of this template are accepted now. Pushes of other apps do not reduce it. If
-    /// it is 0, pushes of this pool are open or waiting, and it changes with their outcomes.
+    /// Returns how many pushes of this template are accepted now. Pushes of other apps do not reduce the number. If it
+    /// is 0, pushes of this pool are open or waiting, and their outcomes raise it again.
     package func capacity(for template: PushTemplate, over connections: PushConnections = .usual) -> Int {
         isStopped ? 0 : template.pool(for: connections).stateMachine.capacity
     }
@@ -178,7 +178,9 @@ package final class APNsClient: IterationHook {
     /// - Parameter slot: the push's slot in `pool.pushes`.
     func reportAccepted(in pool: ConnectionPool, slot: Int, isLate: Bool) {
         acceptedCount += 1
-        settle(in: pool, slot: slot, isLate: isLate) { $0.appendAccepted(tag: $1, isLate: isLate) }
+        settle(in: pool, slot: slot, isLate: isLate) { outcomes, tag in
+            outcomes.appendAccepted(tag: tag, isLate: isLate)
+        }
     }
 
     /// Reports an answer other than a plain 200.
@@ -188,14 +190,17 @@ package final class APNsClient: IterationHook {
         } else {
             provider.metrics.countRefusal(details.response)
         }
-        settle(in: pool, slot: slot, isLate: isLate) { $0.append(tag: $1, details: details, isLate: isLate) }
+        settle(in: pool, slot: slot, isLate: isLate) { outcomes, tag in
+            outcomes.append(tag: tag, details: details, isLate: isLate)
+        }
     }
 
     /// Reports an end without an answer.
     func reportEnded(in pool: ConnectionPool, slot: Int, end: PushEnd) {
         provider.metrics.countEnd(end)
         settle(in: pool, slot: slot, isLate: false, expectsAnswer: end == .unknown(.overdue)) {
-            $0.append(tag: $1, end: end, isLate: false)
+            outcomes, tag in
+            outcomes.append(tag: tag, end: end, isLate: false)
         }
     }
 
@@ -211,9 +216,9 @@ package final class APNsClient: IterationHook {
     /// Ends a push and passes its outcome to its completion or, at the end of the iteration, to the receiver.
     ///
     /// - Parameters:
-    ///   - isLate: whether the push had already ended as unknown.
+    ///   - isLate: whether the push had already been reported as overdue.
     ///   - expectsAnswer: whether an answer may still follow.
-    ///   - append: appends the outcome, with the tag that it gets.
+    ///   - append: appends the outcome, with the tag of the push.
     private func settle(
         in pool: ConnectionPool, slot: Int, isLate: Bool, expectsAnswer: Bool = false,
         append: (inout PushOutcomes, UInt64) -> Void

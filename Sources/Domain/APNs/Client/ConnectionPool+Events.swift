@@ -122,7 +122,8 @@ extension ConnectionPool {
         }
     }
 
-    /// Handles an answer to a push that had ended before it was fully sent. The answer closes the stream.
+    /// Handles an answer to a push that had ended before it was fully sent. The push was reported before, so the answer
+    /// only frees the stream.
     private func handleStale(
         _ ticket: PoolTicket, outcome: RequestOutcome, on connection: PushConnection
     ) {
@@ -139,7 +140,7 @@ extension ConnectionPool {
         case .stale: handleStale(ticket, outcome: outcome, on: connection)
         case .retry, .noLateAnswer: break
         }
-        // The check saves a write for each push.
+        // The check saves a write for each push, because the value is nearly always nil.
         if connectFailure != nil { connectFailure = nil }
     }
 

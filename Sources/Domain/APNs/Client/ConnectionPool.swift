@@ -23,8 +23,8 @@ final class ConnectionPool {
     /// Limit on the bytes of an answer's body.
     let answerBytesMax: Int
 
-    // Exclusivity is unchecked for some fields below. Each push accesses them several times on one thread, and
-    // no call made during an access uses them again.
+    // Exclusivity is unchecked for some fields below, because every push accesses them several times. Only one thread
+    // does, and no call made during an access uses them again.
 
     @safe @exclusivity(unchecked) var stateMachine: PoolStateMachine
     /// The pushes, by the slot of their `PoolTicket`.
@@ -133,8 +133,8 @@ final class ConnectionPool {
         if stateMachine.hasQueuedRequests { client.requestGrowth(of: self) }
     }
 
-    /// Sends consecutive requests over one connection. Returns the first request that uses another connection; nil if no
-    /// more requests can be sent now.
+    /// Sends consecutive requests over one connection. Returns the first request that uses another connection; nil if
+    /// no more requests can be sent now.
     private func sendConsecutive(
         from first: PoolStateMachine.Assignment, over connection: PushConnection, by bearer: BearerToken
     ) -> PoolStateMachine.Assignment? {
@@ -148,9 +148,9 @@ final class ConnectionPool {
         return next
     }
 
-    /// Sends consecutive requests with one template over one connection. Neighbors nearly always have the same template,
-    /// so its parts are looked up once. Returns the first request that has another template or uses another connection;
-    /// nil if no more requests can be sent now.
+    /// Sends consecutive requests with one template over one connection. Neighbors nearly always have the same
+    /// template, so its parts are looked up once. Returns the first request that has another template or uses another
+    /// connection; nil if no more requests can be sent now.
     private func sendRun(
         of template: PushTemplate, from first: PoolStateMachine.Assignment, over connection: PushConnection,
         by bearer: BearerToken
@@ -219,8 +219,8 @@ final class ConnectionPool {
         performActions()
     }
 
-    /// Takes a permit for one connection from the budget of the host. Returns false if the pool must ask again later, or
-    /// has no provider token.
+    /// Takes a permit for one connection from the budget of the host. Returns false if the pool must ask again later,
+    /// or has no provider token.
     private func takeConnectPermit(for request: ConnectRequest) -> Bool {
         bearer != nil
             && client.provider.takeConnectPermit(
@@ -234,8 +234,8 @@ final class ConnectionPool {
         return now.milliseconds(since: lastUseAt) >= client.provider.settings.idlePoolMilliseconds
     }
 
-    /// Fetches the current provider token. If the key changed, all connections are retired. They are also
-    /// retired if the token was made early, because a connection may get another token only every 20 minutes.
+    /// Fetches the current provider token. If the key has changed, all connections are retired. They are also retired
+    /// if the token was made early, because APNs accepts another token on a connection only every 20 minutes.
     func refreshBearer() {
         let currentBearer = client.provider.tokens.bearer(for: key.profile.key, at: now)
         if let bearer {

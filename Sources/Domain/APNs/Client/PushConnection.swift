@@ -13,8 +13,8 @@ final class PushConnection: TLSConnectionDelegate {
     private(set) var tls: TLSConnection?
     private var pingCount: UInt64 = 0
     private(set) var isEstablished = false
-    /// Whether the session has `unsentBytesMax` that the socket or the window does not take. Requests then
-    /// stay in the pool, which has other connections.
+    /// Whether `unsentBytesMax` bytes wait in the session, because the socket or the window takes no more. Then
+    /// requests stay in the pool, which has other connections.
     private var isFull = false
     /// Limit on the bytes that wait in a session. At the limit the next request is not taken.
     private static let unsentBytesMax = 128 * 1024
@@ -41,8 +41,8 @@ final class PushConnection: TLSConnectionDelegate {
             deadline: deadline, options: options, delegate: self)
     }
 
-    /// Takes one request, or returns nil if the connection is full. A full buffer is sent before the
-    /// iteration ends, while the data of its requests is still in the processor's caches.
+    /// Takes one request, or returns nil if the connection is full. A full buffer is sent before the iteration ends,
+    /// while the data of its requests is still in the processor's caches.
     func submit(
         _ template: RequestTemplate, path: Span<UInt8>, varying: Span<UInt8>, body: SharedBody?, tag: UInt64,
         sendBy: Instant, deadline: Instant

@@ -13,7 +13,7 @@ internal import Lifecycle
     private(set) var takenAt = Instant.distantFuture
     /// The revision of the provider token with which the push was sent.
     private(set) var bearerRevision = 0
-    /// Receives the outcome in place of the client's receiver.
+    /// The function that receives the outcome in place of the client's receiver; nil for nearly all pushes.
     private(set) var completion: Completion?
 
     typealias Completion = (PushOutcome, PushDetails?) -> Void

@@ -3,9 +3,9 @@ package struct PushOutcome: Sendable {
     /// The tag that was passed to `push`.
     package let tag: UInt64
     package let end: PushEnd
-    /// Whether this is the final outcome after `unknown(.overdue)`. Exactly one such outcome follows: the
-    /// late answer, or `unknown(.overdue)` again if no answer can arrive any more. After it the push is no
-    /// longer in flight. If the push was sent again in the meantime, it may have been sent twice.
+    /// Whether this is the final outcome of a push that was reported as `unknown(.overdue)` before. Each such push has
+    /// exactly one: the late answer, or `unknown(.overdue)` again if no answer can arrive any more. Only then the push
+    /// is no longer in flight.
     package let isLate: Bool
     /// HTTP status of the answer, 0 without an answer.
     package let status: UInt16

@@ -23,8 +23,8 @@ internal import HTTP2
     /// The encoded headers, with the provider token of `encodedRevision`.
     private var encoded: RequestTemplate?
     private var encodedRevision = 0
-    /// Number of open pushes of this template. Together they hold one reference, because counting a reference
-    /// for each push took a twentieth of the push's time.
+    /// Number of open pushes of this template. Together they hold one reference, because counting a reference for each
+    /// push took a twentieth of the push's time.
     private var openPushes = 0
 
     init(

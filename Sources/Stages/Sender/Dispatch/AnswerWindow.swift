@@ -1,25 +1,29 @@
 internal import Lifecycle
 
-/// Counts of APNs' answers in the current window of one second and in the window before. Both are summed, so that a
-/// burst at the border of two windows counts as one. The counts are thus of the last one to two seconds.
+/// Counts of APNs' answers in a window of one to two seconds up to now. The window has two halves: the current second
+/// and the second before. The user of the window sums both, so that a burst at the border of two seconds counts as one.
 struct AnswerWindow<Counts: AnswerCounts>: Sendable {
-    /// Length of a window.
-    static var milliseconds: Int { 1_000 }
+    /// Length of a half.
+    private static var halfMilliseconds: Int { 1_000 }
 
+    /// The counts of the half that has not ended.
     var current = Counts()
+    /// The counts of the half before it.
     private(set) var previous = Counts()
+    /// End of the current half.
     private var end = Instant(nanoseconds: 0)
 
-    /// Begins a new window if the current one has ended.
+    /// Begins a new half if the current one has ended.
     mutating func advance(to now: Instant) {
-        if now >= end { begin(at: now) }
+        if now >= end { beginHalf(at: now) }
     }
 
-    private mutating func begin(at now: Instant) {
-        let isNextWindow = now < end.advanced(byMilliseconds: Self.milliseconds)
-        previous = isNextWindow ? current : Counts()
+    private mutating func beginHalf(at now: Instant) {
+        // After a longer time without answers, the current half is too old to be the half before.
+        let followsCurrent = now < end.advanced(byMilliseconds: Self.halfMilliseconds)
+        previous = followsCurrent ? current : Counts()
         current = Counts()
-        end = now.advanced(byMilliseconds: Self.milliseconds)
+        end = now.advanced(byMilliseconds: Self.halfMilliseconds)
     }
 
     /// Forgets all answers.
@@ -29,7 +33,7 @@ struct AnswerWindow<Counts: AnswerCounts>: Sendable {
     }
 }
 
-/// The counts of one window.
+/// The counts of one half of a window.
 protocol AnswerCounts: Sendable {
     init()
 }

@@ -6,8 +6,8 @@ internal import Lifecycle
 /// The state of one app in one environment: its queues, its use of the connections to APNs, its breaker and its
 /// silence. Each app has its own, so that trouble of one app does not affect another.
 ///
-/// Single lines wait outside the order of their sheets: to be dispatched again, or for the unproven or the suspect
-/// connections (`PushConnections`).
+/// Most lines wait in the order of their sheets (`SheetQueues`). Single lines wait outside this order: to be dispatched
+/// again, or for the unproven or the suspect connections (`PushConnections`).
 ///
 /// It is a class, because its sheets refer to it. It is used on the thread of its loop only.
 package final class AppQueues {
@@ -33,11 +33,11 @@ package final class AppQueues {
 
     // MARK: Connections
 
-    /// Number of pushes that its connections still take in this step; nil if they were not asked. Pushes that were
-    /// ordered in the step are subtracted, because the connections learn of them only later.
+    /// Number of pushes that its connections still take in this step; nil if they were not asked in this step. Pushes
+    /// that were ordered in the step are subtracted, because the connections learn of them only later.
     @safe @exclusivity(unchecked) var capacity = ByConnections<Int?>(repeating: nil)
-    /// Number of starts whose intent is stored or being stored and that have not left. They need room on these
-    /// connections.
+    /// Number of waiting starts: their intent is stored or being stored, and they have not left. They need room on
+    /// these connections.
     @safe @exclusivity(unchecked) var waitingStarts = ByConnections(repeating: 0)
     /// Number of permits that its lines hold.
     @safe @exclusivity(unchecked) var permits = 0
@@ -50,7 +50,8 @@ package final class AppQueues {
     @safe @exclusivity(unchecked) var silence = AppSilence()
     /// Time of the last accepted push, for `DeadTokenRule`.
     @safe @exclusivity(unchecked) private var acceptedAt: Instant?
-    /// By lane, the time at which its scout comes back from the short tier: a sheet that probes an open breaker.
+    /// By lane, the time at which its scout comes back from the short tier. A scout is a sheet that comes back early,
+    /// so that one of its pushes can probe the open breaker.
     private var scoutReturns: [Int32: Instant] = [:]
 
     // MARK: Limits
@@ -63,7 +64,7 @@ package final class AppQueues {
         self.number = number
     }
 
-    /// Sum of permits and waiting starts, which is 0 if nothing is under way. A negative number is an error and must
+    /// Sum of permits and waiting starts. Tests expect that it is 0 in the end. A negative number is a fault and must
     /// not cancel out another, so absolute values are added.
     var reservationCount: Int {
         abs(permits) + PushConnections.allCases.reduce(0) { $0 + abs(waitingStarts[$1]) }
@@ -105,7 +106,7 @@ package final class AppQueues {
         return line
     }
 
-    /// Counts pushes that were ordered in this step.
+    /// Subtracts pushes that were ordered in this step from the capacity, if it is known.
     func useCapacity(_ count: Int, of connections: PushConnections) { capacity[connections]? -= count }
 
     // MARK: Lines that wait for connections
@@ -119,8 +120,8 @@ package final class AppQueues {
         connectionQueues[connections].append(line, at: now)
     }
 
-    /// Removes the next line for these connections, and returns it; nil if no line waits, or if the connections are
-    /// known to be full.
+    /// Removes the next line that waits for these connections, and returns it. Returns nil if none waits, or if the
+    /// connections are known to be full.
     func takeLine(waitingFor connections: PushConnections) -> QueuedLine? {
         (capacity[connections] ?? 1) > 0 ? connectionQueues[connections].takeFirst() : nil
     }
@@ -130,7 +131,7 @@ package final class AppQueues {
         connectionQueues[connections].putBack(line)
     }
 
-    /// Notes that a line of the queue has left.
+    /// Notes that a line of the queue was dispatched.
     func noteQueueMoved(of connections: PushConnections, at now: Instant) {
         connectionQueues[connections].movedAt = now
     }

@@ -1,22 +1,22 @@
 internal import Lifecycle
 
-/// The silence of an app: the time for which APNs has answered none of the app's pushes although some wait for it. A
-/// silent app blocks others, so its sheets make room for theirs (`SheetEviction`).
+/// The silence of an app: the time for which APNs has answered none of the app's pushes although some wait for APNs.
+/// The sheets of a silent app block those of other apps. Then they make room (`SheetEviction`).
 ///
-/// It happens to one app, for example with a broken connection, or to all apps, if the network fails. In the first case
-/// the app blocks others after a short silence, in the second case after a long one.
+/// If one app alone is silent, for example because its connection is broken, it counts as blocking after a short
+/// silence (`shortMilliseconds`). If APNs answers no app, the network has failed, and all apps continue when it is
+/// back. So in this case an app counts as blocking only after a long silence (`longMilliseconds`).
 struct AppSilence: Sendable {
     /// Silence after which an app blocks others while APNs answers other apps.
     static let shortMilliseconds = 2_000
-    /// Silence after which an app blocks others while APNs answers no app. Such a network failure ends for all apps
-    /// at once.
+    /// Silence after which an app blocks others while APNs answers no app.
     static let longMilliseconds = 20_000
-    /// Silence after which sheets that came from a tier wait there for two minutes.
+    /// Silence after which sheets that come from a tier move to the long tier (`SheetEviction.tier`).
     static let veryLongMilliseconds = 30_000
     /// When the network fails, the last answers to all apps lie within this time. So an app is silent alone only if
-    /// another app was answered this much later.
+    /// APNs answered another app this much later.
     private static let networkFailureSpreadMilliseconds = 1_000
-    /// An answer to another app shows for this time that the network works.
+    /// Time for which an answer to another app shows that the network works.
     private static let answerCountsMilliseconds = 2 * shortMilliseconds
 
     /// Start of the silence; nil if no push waits for an answer or for a connection.
@@ -30,9 +30,9 @@ struct AppSilence: Sendable {
     private var hasStateToReset = false
     /// Time since which the first connection is being opened.
     private var connectingSince: Instant?
-    /// The newest time at which no other app was answered; nil if others were answered during the whole silence.
-    private var unansweredUntil: Instant?
-    /// Whether its sheets move to a tier if others wait behind them.
+    /// The newest check that found that APNs answers no other app; nil if each check of the silence found answers.
+    private var othersUnansweredAt: Instant?
+    /// Whether the app counts as blocking: its sheets move to a tier if others wait behind them.
     private(set) var blocksOthers = false
 
     /// Notes that pushes wait for APNs from now on, unless some wait already.
@@ -57,22 +57,22 @@ struct AppSilence: Sendable {
     private mutating func reset() {
         hasStateToReset = false
         connectingSince = nil
-        unansweredUntil = nil
+        othersUnansweredAt = nil
         blocksOthers = false
     }
 
-    /// Notes whether the first connection is being opened or waits for its turn. Silence begins when the connection
-    /// exists or has failed, or takes too long.
+    /// Notes whether the app's first connection is still being opened. The silence begins only when the connection
+    /// exists or has failed, or takes longer than `longMilliseconds`.
     mutating func noteConnecting(_ isConnecting: Bool, at now: Instant) {
         guard isConnecting else {
             connectingSince = nil
             return
         }
-        let begin = connectingSince ?? now
+        let connectStart = connectingSince ?? now
         hasStateToReset = true
-        connectingSince = begin
+        connectingSince = connectStart
         // This is not silence yet, so its start moves on with the time.
-        if now.milliseconds(since: begin) < Self.longMilliseconds { startedAt = now }
+        if now.milliseconds(since: connectStart) < Self.longMilliseconds { startedAt = now }
     }
 
     /// Returns the length of the silence.
@@ -88,21 +88,23 @@ struct AppSilence: Sendable {
             return
         }
         hasStateToReset = true
-        if !isAnotherAppAnswered(all, at: now) { unansweredUntil = now }
+        if !isAnotherAppAnswered(all, at: now) { othersUnansweredAt = now }
         // After a network failure the apps do not all get their answers at the same moment. So an app blocks others
         // only after APNs has answered other apps for a short time.
-        let othersAnsweredFor = unansweredUntil.map { now.milliseconds(since: $0) } ?? Self.shortMilliseconds
+        let othersAnsweredFor =
+            othersUnansweredAt.map { now.milliseconds(since: $0) } ?? Self.shortMilliseconds
         blocksOthers = othersAnsweredFor >= Self.shortMilliseconds || silence >= Self.longMilliseconds
     }
 
-    /// Whether APNs answers another app, or another app with sheets has not waited for long. Both count only if they
-    /// began clearly after this app's silence.
+    /// Whether APNs answers another app: another app with sheets is not silent or only for a short time, or APNs has
+    /// answered another app lately. Both count only if they are clearly later than the start of this app's silence, so
+    /// that a network failure does not look like the silence of one app.
     private func isAnotherAppAnswered(_ all: AllApps, at now: Instant) -> Bool {
         let silence = durationMilliseconds(at: now)
         func isClearlyAfterStart(_ millisecondsAgo: Int) -> Bool {
             millisecondsAgo + Self.networkFailureSpreadMilliseconds <= silence
         }
-        let shortest = all.leastMilliseconds
+        let shortest = all.shortestMilliseconds
         let isAnotherActive = shortest < Self.shortMilliseconds && isClearlyAfterStart(shortest)
         let answerAge = all.answeredAt.map { now.milliseconds(since: $0) } ?? .max
         let wasRecentlyAnswered = answerAge < Self.answerCountsMilliseconds && isClearlyAfterStart(answerAge)
@@ -111,11 +113,12 @@ struct AppSilence: Sendable {
 }
 
 extension AppSilence {
-    /// The answers of APNs to all apps, with which each app is compared. They include the app itself. Its own answer
-    /// does not count, because it is not later than itself by `networkFailureSpreadMilliseconds`.
+    /// The silences of all apps and APNs' newest answer, with which each app is compared. The app itself is included,
+    /// but makes no difference: neither its silence nor its own answer is clearly later than the start of its silence
+    /// (`networkFailureSpreadMilliseconds`).
     struct AllApps: Sendable {
         /// The shortest silence of an app with sheets in hand, in milliseconds.
-        var leastMilliseconds = Int.max
+        var shortestMilliseconds = Int.max
         /// Time of the newest answer of APNs to any app.
         var answeredAt: Instant?
 
@@ -123,7 +126,7 @@ extension AppSilence {
         mutating func add(_ silence: AppSilence, hasSheets: Bool, at now: Instant) {
             if let answered = silence.answeredAt { answeredAt = max(answeredAt ?? answered, answered) }
             guard hasSheets, silence.connectingSince == nil else { return }
-            leastMilliseconds = min(leastMilliseconds, silence.durationMilliseconds(at: now))
+            shortestMilliseconds = min(shortestMilliseconds, silence.durationMilliseconds(at: now))
         }
     }
 }

@@ -1,13 +1,17 @@
 internal import APNs
 
-/// The turn of one app in the dispatch: its limits, and how much of them is used.
+/// The turn of one app in the dispatch: what the app may still do in it.
 struct AppTurn {
     /// Number of new permits that the app may still take.
-    var permits: Int
-    /// Number of lines that were dispatched, up to `AppQueues.turnLinesMax`.
-    var lines = 0
-    /// Whether the lines that wait for these connections are skipped, because one of them could not leave.
-    var mustSkipLinesWaiting = ByConnections(repeating: false)
+    var permitsLeft: Int
+    /// Number of lines that may still be dispatched.
+    var linesLeft = AppQueues.turnLinesMax
+    /// Whether the queue for these connections is skipped in the rest of the turn, because its first line could not
+    /// leave.
+    var mustSkipQueue = ByConnections(repeating: false)
+
+    /// Whether a line was dispatched.
+    var hasProgress: Bool { linesLeft < AppQueues.turnLinesMax }
 }
 
 /// The result of the dispatch of one line.
@@ -16,7 +20,7 @@ enum DispatchResult {
     case progress
     /// The line has to wait for the unproven or the suspect connections. The caller queues it. Other lines continue.
     case waitsForConnections(PushConnections)
-    /// The line cannot leave now: a permit or room on the connections is missing, or a probe is under way. It stays in
-    /// its queue. A line that has a permit already, or uses other connections, may still leave.
-    case stuck
+    /// The line cannot leave now: a permit or room on the connections is missing, or a probe is under way. The caller
+    /// keeps it in its queue. Lines behind it that have a permit already, or use other connections, may still leave.
+    case staysInQueue
 }

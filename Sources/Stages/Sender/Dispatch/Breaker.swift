@@ -1,22 +1,24 @@
 internal import Lifecycle
 
-/// A breaker that pauses an app whose settings are wrong. It opens if APNs refuses the proven tokens of many recipients
-/// within one to two seconds (`AnswerWindow`), or after a few answers that blame the app's settings. While it is open,
-/// a token that APNs refuses as unknown does not count as dead (`DeadTokenRule`), and one push at a time probes whether
-/// the settings are right again.
+/// A breaker that pauses an app whose settings are wrong. While it is open, one push at a time probes whether the
+/// settings are right again, and a token that APNs refuses as unknown does not count as dead (`DeadTokenRule`).
 ///
-/// A proven token is one that APNs has accepted before. Unproven tokens do not count, because anyone with a report key
-/// can invent them. Otherwise such a person could pause all pushes of the app. `UnprovenTokens` handles them.
+/// Two kinds of wrong answers open the breaker, if they are many within one to two seconds (`AnswerWindow`):
+/// - refusals of the proven tokens of many recipients. A proven token is one that APNs has accepted before.
+/// - answers that blame the app's settings. A few are enough.
+///
+/// Refusals of unproven tokens do not count, because anyone with a report key can invent such tokens and could pause
+/// all pushes of the app. `UnprovenTokens` handles them.
 struct Breaker: Sendable {
-    /// The breaker opens from this number of recipients whose proven token was refused. One person can have several
-    /// tokens, but cannot make many recipients with accepted tokens.
+    /// The breaker opens from this number of recipients whose proven tokens were refused. Recipients are counted,
+    /// because one person can have several tokens, but cannot make many recipients with accepted tokens.
     static let refusedRecipientsMin = 20
     /// The breaker opens from this number of answers that blame the app's settings.
     static let misconfiguredAnswersMin = 3
-    /// The least share that opens the breaker: of refusals among refusals and good answers, or of answers that blame
-    /// the settings among these and good answers. The two kinds of wrong answers are not added up.
+    /// The breaker opens only if wrong answers of one kind are at least this share of themselves and the good answers.
+    /// The two kinds of wrong answers are not added up.
     static let wrongShareMin = 0.5
-    /// Pause between two probes.
+    /// Pause before a probe, after the breaker has opened or a probe has failed.
     static let probePauseMilliseconds = 5_000
 
     private struct Counts: AnswerCounts {
@@ -31,7 +33,8 @@ struct Breaker: Sendable {
     }
 
     private var window = AnswerWindow<Counts>()
-    /// The reason for which it is open: one of APNs, or `no_provider_key`. Nil if it is closed.
+    /// The reason for which it is open: that of the last wrong answer of APNs, or `no_provider_key`. Nil if it is
+    /// closed.
     private(set) var cause: String?
 
     // MARK: State while it is open
@@ -57,9 +60,8 @@ struct Breaker: Sendable {
         window.advance(to: now)
         window.current.refusedTokens += 1
         noteRefusedRecipient(recipient)
-        let recipients = refusedRecipientCount
-        let count = window.current.refusedTokens + window.previous.refusedTokens
-        guard recipients >= Self.refusedRecipientsMin, isLargeShare(count) else { return false }
+        let areManyRecipients = refusedRecipientCount >= Self.refusedRecipientsMin
+        guard areManyRecipients, isLargeShare(refusedTokenCount) else { return false }
         return open(because: reason, at: now)
     }
 
@@ -70,37 +72,41 @@ struct Breaker: Sendable {
         window.current.refusedRecipients.append(recipient)
     }
 
-    /// Number of different recipients in both windows.
+    /// Counts an answer that blames the app's settings. Returns whether this opens the breaker.
+    mutating func countMisconfigured(because reason: String, at now: Instant) -> Bool {
+        window.advance(to: now)
+        window.current.misconfigured += 1
+        let areEnough = misconfiguredCount >= Self.misconfiguredAnswersMin
+        guard areEnough, isLargeShare(misconfiguredCount) else { return false }
+        return open(because: reason, at: now)
+    }
+
+    // MARK: Sums of both halves of the window
+
+    private var goodCount: Int { window.current.good + window.previous.good }
+    private var refusedTokenCount: Int { window.current.refusedTokens + window.previous.refusedTokens }
+    private var misconfiguredCount: Int { window.current.misconfigured + window.previous.misconfigured }
+    /// Number of different recipients.
     private var refusedRecipientCount: Int {
         let earlier = window.previous.refusedRecipients
         return earlier.count + window.current.refusedRecipients.count { !earlier.contains($0) }
     }
 
-    /// Counts an answer that blames the app's settings. Returns whether this opens the breaker.
-    mutating func countMisconfigured(because reason: String, at now: Instant) -> Bool {
-        window.advance(to: now)
-        window.current.misconfigured += 1
-        let count = window.current.misconfigured + window.previous.misconfigured
-        guard count >= Self.misconfiguredAnswersMin, isLargeShare(count) else { return false }
-        return open(because: reason, at: now)
+    /// Returns whether wrong answers of one kind have the share `wrongShareMin`.
+    private func isLargeShare(_ wrongCount: Int) -> Bool {
+        Double(wrongCount) >= Self.wrongShareMin * Double(wrongCount + goodCount)
     }
 
-    /// Returns whether this number of wrong answers is at least `wrongShareMin` of the wrong and the good answers.
-    private func isLargeShare(_ wrongAnswers: Int) -> Bool {
-        let answers = wrongAnswers + window.current.good + window.previous.good
-        return Double(wrongAnswers) >= Self.wrongShareMin * Double(answers)
-    }
+    // MARK: Opening and probes
 
-    /// Opens the breaker, or lets it stay open. Returns whether it was closed. A probe that is under way goes on,
-    /// because refusals of older pushes may still come.
+    /// Opens the breaker, or postpones the next probe if it is open. Returns whether it was closed. A probe that is
+    /// under way goes on, because the wrong answer may belong to an older push.
     private mutating func open(because reason: String, at now: Instant) -> Bool {
         let wasClosed = cause == nil
         cause = reason
         nextProbe = now.advanced(byMilliseconds: Self.probePauseMilliseconds)
         return wasClosed
     }
-
-    // MARK: Probes
 
     /// Whether one push may probe now.
     func isProbeDue(at now: Instant) -> Bool { isOpen && !isProbing && now >= nextProbe }

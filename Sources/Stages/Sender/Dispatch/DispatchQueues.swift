@@ -38,7 +38,7 @@ struct DispatchQueues {
         return apps[currentApp]
     }
 
-    /// Whether at most one app has work, or had work lately.
+    /// Whether at most one app is busy: it has work, holds permits, or had a turn lately.
     func isOneAppAlone(at now: Instant) -> Bool {
         let busyAppCount = apps.count { app in
             let hadWorkLately = now.milliseconds(since: app.lastUsed) < Self.lastUseMilliseconds

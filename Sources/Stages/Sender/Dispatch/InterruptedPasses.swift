@@ -1,11 +1,11 @@
 internal import Jobs
 
-/// The points where newer states interrupted passes. A pass is the pushes of one update to a group through a lane. The
-/// point of an interruption is the phone that was next, and the next update continues there.
+/// The points where newer updates interrupted passes. A pass is the pushes of one update to a group through a lane. The
+/// point of an interruption is the phone that was next, and the pass of the newer update begins there.
 ///
-/// Each update starts its pass through a lane at a different phone. If updates come faster than a pass takes,
-/// chance would decide which phones are reached, and some would miss many updates. If each pass continues
-/// where the last one stopped, every phone is reached once a pass.
+/// Without this, each update would begin its pass at a different phone. If updates came faster than a pass takes,
+/// chance would decide which phones are reached, and some phones would miss many updates. If each pass continues where
+/// the last one stopped, every phone is reached once in the time of a whole pass.
 struct InterruptedPasses {
     private struct PassKey: Hashable {
         let lane: Int32
@@ -15,7 +15,7 @@ struct InterruptedPasses {
     private struct InterruptionPoint {
         /// The phone's activity.
         let subject: UInt64
-        /// Version of the update that continues the pass; nil until its sheet with the phone has come.
+        /// Version of the update that continues the pass; nil until a sheet with the phone has come.
         var continuedBy: Int64?
         /// Number of later updates that were interrupted before they reached the phone.
         var missed = 0
@@ -23,12 +23,13 @@ struct InterruptedPasses {
 
     /// Limit of remembered points. At the limit all are forgotten, and passes begin where their updates begin.
     static let pointsMax = 10_000
-    /// Limit of missed updates. After that the phone may be gone, and the point is set again.
+    /// Limit of updates that are interrupted before they reach the phone of the point. After that the phone may be
+    /// gone, and the point is set to another one.
     private static let missedMax = 2
 
     private var points: [PassKey: InterruptionPoint] = [:]
 
-    /// Remembers the next phone of each lane.
+    /// Remembers the phone that is next in each lane.
     ///
     /// - Parameters:
     ///   - sheets: of one group, with lines that are still to be sent.
@@ -46,8 +47,8 @@ struct InterruptedPasses {
         }
     }
 
-    /// Sets the point to a line. A point that no update has continued from yet stays, until its phone has missed
-    /// too many updates.
+    /// Sets the point of a pass to a line. An earlier point stays while no update has continued from it, until too many
+    /// updates have missed its phone.
     private mutating func setPoint(of pass: PassKey, at line: Int, in sheet: Sheet, seed: UInt64) {
         if var point = points[pass], point.continuedBy == nil, point.missed < Self.missedMax {
             point.missed += 1

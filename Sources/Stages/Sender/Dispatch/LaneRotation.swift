@@ -3,9 +3,9 @@ internal import Containers
 /// The queue of an app's sheets of one class. The lanes take turns, a few sheets each, and sheets of one lane keep
 /// their order.
 ///
-/// The lanes take turns because Kafka delivers the records of one lane after those of another. In that order the last
-/// lane would wait for all others. If updates come faster than they are pushed, the phones of that lane would never be
-/// reached. For the same reason an update continues through a lane where it interrupted the last one
+/// Kafka delivers the records of one lane after those of another. If they left in that order, the last lane would wait
+/// for all others, and its phones would never be reached if updates come faster than they are pushed. So the lanes take
+/// turns. For the same reason an update begins in a lane where it interrupted the update before it
 /// (`InterruptedPasses`).
 ///
 /// A turn is several sheets, so that their receipts are written in succession and share a request. A receipt
@@ -51,8 +51,7 @@ struct LaneRotation {
         passes.interrupt(interrupted, seed: seed)
     }
 
-    /// Removes the first sheet. It counts for its lane's turn, unless it was dropped before any line was
-    /// sent.
+    /// Removes the first sheet. It counts for its lane's turn, unless it was dropped before any of its lines was sent.
     mutating func removeFirst() {
         guard let lane = firstLane, let sheet = first else { return }
         sheets[lane]?.removeFirst()

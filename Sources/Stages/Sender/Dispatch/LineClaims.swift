@@ -3,9 +3,8 @@ internal import Jobs
 /// The permits and subjects that lines hold. A permit is the right to one push without a stored outcome. A subject is
 /// the activity or start token that a line pushes to.
 ///
-/// A push leaves only with a permit, and only one push at a time may be under way for a subject. A line whose
-/// subject is held is blocked until the holder frees it. `LineState` notes for each line what it holds, and this value
-/// keeps the sums.
+/// A push leaves only with a permit, and only one push at a time may be under way for a subject. A line is blocked
+/// while another line holds its subject. `LineState` has what each line holds, and this value has the sums.
 struct LineClaims {
     private(set) var permits: Permits
     private var subjects = SubjectTable()
@@ -43,7 +42,7 @@ struct LineClaims {
         return 1
     }
 
-    /// Takes permits for lines whose states the caller has changed.
+    /// Takes permits for lines whose states the caller has changed (`Sheet.pushOrdinary`).
     mutating func takePermits(_ count: Int, for app: AppQueues) {
         permits.take(count)
         app.permits += count

@@ -3,14 +3,14 @@ internal import Jobs
 internal import Lifecycle
 internal import Payloads
 
-/// The decision about a line that is dispatched: it is pushed, it waits, or its job ends.
+/// The decision about a line that is dispatched: it is pushed, it waits, or its job ends. `DeliveryPlan+Dispatch`
+/// carries it out.
 enum LineDecision: Sendable {
     /// The push leaves.
     ///
     /// - Parameter isProbe: whether it is the probe of an open breaker.
     case push(over: PushConnections, isProbe: Bool)
-    /// The intent of a start has to be stored before the start leaves. A start must not be repeated after a
-    /// crash.
+    /// The intent of a start is stored before the start leaves, so that no crash repeats the start.
     ///
     /// - Parameter startsMax: limit of starts whose intents are stored together.
     case storeIntent(startsMax: Int, over: PushConnections, isProbe: Bool)
@@ -21,8 +21,8 @@ enum LineDecision: Sendable {
     case waitForConnections(PushConnections)
     /// The line waits until another push has ended: a push to the same subject, or the push of its duplicate.
     case block
-    /// The line cannot leave now, and stays in its queue (`DispatchResult.stuck`).
-    case stuck
+    /// The line cannot leave now: a permit or room on the connections is missing, or a probe is under way.
+    case stayInQueue
 
     // MARK: Ends
 
@@ -43,27 +43,26 @@ enum LineDecision: Sendable {
 // These functions change no line. The sheet and the app keep what they learn: the capacity, the subjects, and that the
 // app waits for APNs. They are mutating only for speed (`DeliveryPlan`).
 extension DeliveryPlan {
-    /// Decides about a line that is dispatched. The order: the job may be over, the app may be paused, the subject
-    /// may be busy, a permit may be missing, and the connections may be full.
+    /// Decides about a line that is dispatched. The order of the checks: whether the job is over, the app is paused,
+    /// the subject is busy, a permit is missing, or the connections are full.
     ///
     /// - Parameter permits: number of new permits that its app may take.
     mutating func decision(
         for sheet: Sheet, line: Int, permits: Int, by availability: AvailabilityCheck
     ) -> LineDecision {
         if let decision = decisionWithoutPush(for: sheet, line: line) { return decision }
-        let (app, state) = (sheet.app, sheet.states[line])
-        var isProbe = state.isProbe
-        if app.breaker.isOpen, !isProbe {
-            // The answer of a probe decides whether the breaker closes. Unsent lines wait for it. A line that is
-            // dispatched again holds up older offsets, so its sheet goes to a tier.
-            if app.breaker.isProbing {
-                return state.stage == .unsent ? .stuck : .pauseSheet(reason: app.breaker.cause)
-            }
-            guard app.breaker.isProbeDue(at: time.now) else { return .pauseSheet(reason: app.breaker.cause) }
-            isProbe = true
+        let app = sheet.app
+        let state = sheet.states[line]
+        if app.breaker.isOpen, !state.isProbe, !app.breaker.isProbeDue(at: time.now) {
+            // The answer of a probe decides whether the breaker closes. A line that was never sent waits for the answer
+            // in its queue. A line that comes back from a wait may hold up the offset, so its sheet goes to a tier.
+            let waitsForProbe = app.breaker.isProbing && state.stage == .unsent
+            return waitsForProbe ? .stayInQueue : .pauseSheet(reason: app.breaker.cause)
         }
+        // While the breaker is open, only the probe leaves.
+        let isProbe = state.isProbe || app.breaker.isOpen
         if claims.isSubjectBusy(sheet, line: line) { return .block }
-        guard state.reservation != .nothing || permits > 0 else { return .stuck }
+        guard state.reservation != .nothing || permits > 0 else { return .stayInQueue }
         return decisionByCapacity(for: sheet, line: line, isProbe: isProbe, by: availability)
     }
 
@@ -77,23 +76,24 @@ extension DeliveryPlan {
         case .underWay: return .block
         case .done: return .skip
         }
-        // A sheet that becomes stale is dropped at once (`dropStaleSheets`), except for lines that wait for their
-        // duplicates. Only sheets with a ledger have such lines.
+        // When a sheet becomes stale, `dropStaleSheets` drops its lines at once, except those that wait for their
+        // duplicates. Only sheets that need the ledger have such lines.
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
             return .endSheet(.stale(staleness))
         }
         if erasures.isErased(sheet, line: line) { return .endLine(Self.erasedOutcome) }
-        // A newer send to the same recipient's activity. It drops single lines, so each one is checked when it is
-        // dispatched.
-        if versions.isOutdated(sheet, line: line) { return .endLine(.stale(.newer)) }
+        // A newer send to a single recipient replaces only the lines for that recipient's activity. So each line is
+        // checked when it is dispatched.
+        if versions.hasNewerActivityVersion(than: sheet, line: line) { return .endLine(.stale(.newer)) }
         return nil
     }
 
-    /// Decides by the capacity of the connections. If they have none, the app waits for APNs from now on.
+    /// Decides by the capacity of the connections. If they are full, the app waits for APNs from now on (`AppSilence`).
     private mutating func decisionByCapacity(
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
-        let (app, state) = (sheet.app, sheet.states[line])
+        let app = sheet.app
+        let state = sheet.states[line]
         let connections = connections(for: sheet, line: line, by: availability)
         let capacity: Int
         switch sheet.availabilityLeftThisStep(of: connections, by: availability) {
@@ -106,7 +106,7 @@ extension DeliveryPlan {
             return wait(for: connections)
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
-            // The waiting starts ordered their intents earlier, so they take capacity before this start does.
+            // The starts that wait for their intents, or to leave after that, take capacity before this start does.
             let capacityLeft = capacity - app.waitingStarts[connections]
             guard capacityLeft > 0 else { return wait(for: connections) }
             return .storeIntent(startsMax: capacityLeft, over: connections, isProbe: isProbe)
@@ -114,9 +114,10 @@ extension DeliveryPlan {
         return .push(over: connections, isProbe: isProbe)
     }
 
-    /// Lines that wait for the usual connections stay in the order of their sheets. All others wait beside them.
+    /// Returns the decision about a line whose connections are full. If these are the usual ones, the line stays where
+    /// it is. For the others it waits in a separate queue (`ConnectionQueue`).
     private func wait(for connections: PushConnections) -> LineDecision {
-        connections == .usual ? .stuck : .waitForConnections(connections)
+        connections == .usual ? .stayInQueue : .waitForConnections(connections)
     }
 
     // MARK: The connections
@@ -127,8 +128,8 @@ extension DeliveryPlan {
     ) -> PushConnections {
         if wasRefused(sheet, line: line) { return .suspect }
         guard sheet.app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line) else { return .usual }
-        // More unproven tokens than their connections and their queue can take use the usual connections. Otherwise
-        // anyone who invents tokens could stop the honest ones.
+        // If the unproven connections and their queue are full, the token uses the usual connections. Otherwise anyone
+        // who invents tokens could stop the pushes to honest new phones.
         let mayWait = !sheet.app.isQueueFull(of: .unproven)
         return mayWait || hasRoom(of: .unproven, for: sheet, line: line, by: availability)
             ? .unproven : .usual
@@ -141,8 +142,8 @@ extension DeliveryPlan {
             || suspects.contains(sheet.subjects[line])
     }
 
-    /// Whether the line can leave now by these connections. Room that waiting starts will take does not count, not even
-    /// for updates.
+    /// Whether the line can leave now by these connections. The room for waiting starts is not free for other lines,
+    /// also not for updates. A waiting start uses its own room.
     private func hasRoom(
         of connections: PushConnections, for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> Bool {

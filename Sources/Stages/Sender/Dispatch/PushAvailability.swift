@@ -23,8 +23,8 @@ enum AvailabilityLeft {
 }
 
 extension Sheet {
-    /// Returns how many pushes of the sheet the connections still take in this step. They are asked once per app and
-    /// step, and once for each sheet.
+    /// Returns how many pushes of the sheet the connections still take in this step. They are asked once in each step
+    /// for the app's capacity, and once for each sheet whether it can be pushed at all.
     func availabilityLeftThisStep(
         of connections: PushConnections, by availability: AvailabilityCheck
     ) -> AvailabilityLeft {

@@ -1,16 +1,16 @@
-/// The sheets of an app that wait to be pushed, in one queue for each class. Urgent sheets go first, and normal sheets
-/// get a share of the pushes.
+/// The sheets of an app that wait to be pushed, in one queue for each class (`JobClass`). Urgent sheets go first, and
+/// normal sheets get a share of the pushes.
 struct SheetQueues {
     private var urgent = LaneRotation()
     private var normal = LaneRotation()
     /// Number of urgent pushes since the last normal one.
     private var urgentInSuccession = 0
-    /// Number of queued sheets that have no more lines to send.
+    /// Number of queued sheets that have no more lines to send (`Sheet.isOver`).
     private var sheetsOver = 0
 
     /// At least one of this many pushes is a normal one while normal sheets wait.
     private static let pushesPerNormalPush = 8
-    /// Sheets that are over stay in their queues up to this number.
+    /// Sheets that are over stay in their queues up to this number, because a removal searches the whole queues.
     private static let sheetsOverKept = 16
 
     var isEmpty: Bool { urgent.isEmpty && normal.isEmpty }
@@ -54,8 +54,8 @@ struct SheetQueues {
         case dequeued
     }
 
-    /// Moves the cursor of the next sheet to an unsent line. At its end the sheet leaves the queue. If lines of it were
-    /// passed over, it goes behind the others of its lane instead, and these lines come then.
+    /// Moves the cursor of the next sheet to an unsent line. If there is none, the sheet leaves the queue. But if lines
+    /// of it were passed over, the sheet goes behind the others of its lane, and these lines come then.
     mutating func advanceCursorOrDequeue(_ sheet: Sheet, of jobClass: JobClass) -> CursorResult {
         while sheet.cursor < sheet.lineCount, !sheet.isUnsent(sheet.cursor) { sheet.cursor += 1 }
         guard sheet.isOver || sheet.cursor == sheet.lineCount else { return .atLine }
@@ -68,7 +68,7 @@ struct SheetQueues {
         return .dequeued
     }
 
-    /// Counts lines of the next sheet that were dispatched, for the share of its class.
+    /// Counts dispatched lines of a class, so that normal sheets get their share.
     mutating func countDispatched(_ count: Int, of jobClass: JobClass) {
         switch jobClass {
         case .urgent: urgentInSuccession += count

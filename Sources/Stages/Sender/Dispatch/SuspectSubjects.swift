@@ -1,5 +1,5 @@
-/// Subjects whose token APNs refused the last time. Their pushes use separate connections, so that refusals do
-/// not disturb the others.
+/// Subjects whose token APNs refused last. Their pushes use the suspect connections (`PushConnections`), so that
+/// refusals do not slow down the others.
 struct SuspectSubjects {
     /// Limit of remembered subjects. A forgotten one costs a refusal on the usual connections.
     private static let countMax = 200_000

@@ -1,22 +1,23 @@
 internal import Lifecycle
 
-/// The decision how pushes to an app's unproven tokens leave. An unproven token is one that APNs has never accepted,
-/// as far as the sheet and this process know.
+/// The decision by which connections pushes to an app's unproven tokens leave. An unproven token is one that APNs has
+/// never accepted, as far as the sheet and this process know.
 ///
-/// Usually they use the usual connections: after a first start to millions of new phones all tokens are unproven. But
-/// anyone with a report key can invent tokens, and APNs slows down and closes connections with many refusals. So if
-/// APNs refuses most unproven tokens, they use the unproven connections, and proven tokens keep the usual ones. When
-/// most are accepted again, this ends at once. `LineDecision` chooses the connections of a line.
+/// Normally unproven tokens use the usual connections: after a first start to millions of new phones all tokens are
+/// unproven. But anyone with a report key can invent tokens, and APNs slows down and closes connections with many
+/// refusals. So if APNs refuses most unproven tokens, all unproven tokens are suspect: they use the unproven
+/// connections, and proven tokens keep the usual ones. The suspicion ends when most unproven tokens are accepted again,
+/// or after a time. `LineDecision` chooses the connections of a line.
 struct UnprovenTokens: Sendable {
-    /// Unproven tokens become suspect from this number of refusals in the window.
+    /// Unproven tokens become suspect from this number of refusals in the window (`AnswerWindow`).
     static let refusedMin = 20
     /// They become suspect only if refusals are at least this share of the answers for unproven tokens.
     static let refusedShareMin = 0.5
     /// Unproven tokens stay suspect for this time after the last refusal that reached both limits.
     static let suspicionMilliseconds = 60_000
     /// Limit of accepted tokens that are reported as proven in a second. After a first start to millions of phones, a
-    /// report for each token would delay the reports of the phones. The breaker needs only a sample, and a token
-    /// that is left out is reported after a later push.
+    /// report for each token would delay the reports of the phones. The breaker needs only a sample of proven tokens. A
+    /// token that is left out is reported after a later push.
     static let reportsPerSecondMax = 200
 
     private struct Counts: AnswerCounts {
@@ -44,30 +45,30 @@ struct UnprovenTokens: Sendable {
     mutating func refused(at now: Instant) -> Bool {
         window.advance(to: now)
         window.current.refused += 1
-        let refusals = window.current.refused + window.previous.refused
-        guard refusals >= Self.refusedMin, areMostRefused else { return false }
+        guard refusedCount >= Self.refusedMin, areMostRefused else { return false }
         let wereSuspect = areSuspect(at: now)
         suspectUntil = now.advanced(byMilliseconds: Self.suspicionMilliseconds)
         return !wereSuspect
     }
 
+    private var refusedCount: Int { window.current.refused + window.previous.refused }
+
     private var areMostRefused: Bool {
-        let refusals = window.current.refused + window.previous.refused
-        let answers = refusals + window.current.accepted + window.previous.accepted
-        return Double(refusals) >= Self.refusedShareMin * Double(answers)
+        let acceptedCount = window.current.accepted + window.previous.accepted
+        return Double(refusedCount) >= Self.refusedShareMin * Double(refusedCount + acceptedCount)
     }
 
     // MARK: Reports of proven tokens
 
-    /// Whether one more token may be reported as proven now. `accepted` has begun the window.
+    /// Whether one more token may be reported as proven now. `accepted` comes first and advances the window.
     var mayReport: Bool { window.current.reports < Self.reportsPerSecondMax }
 
     /// Counts a report of a proven token.
     mutating func countReport() { window.current.reports += 1 }
 }
 
-/// Tokens that this process has reported as proven, as fingerprints. Sheets that were written before the report
-/// reached the registry still call them unproven. They count as proven here, and are not reported again.
+/// Tokens that this process has reported as proven, as fingerprints. A sheet that was written before the report reached
+/// the registry still calls the token unproven. Here the token counts as proven, and it is not reported again.
 struct ProvenTokens: Sendable {
     /// Limit of remembered tokens. A forgotten one is reported once more.
     private static let countMax = 200_000

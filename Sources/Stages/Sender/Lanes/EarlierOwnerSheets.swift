@@ -18,8 +18,8 @@ struct EarlierOwnerSheets {
 
     let windowEnd: Int64
     private var endReachedAt: Int64?
-    /// The end that was reached last while records of an earlier owner might still come. The consumer does not report
-    /// the same end twice, so it is kept until it is confirmed.
+    /// The end that was reached last while an earlier owner might still write. It is kept until it is confirmed or
+    /// deleted (`LaneOwnership`).
     private var unconfirmedEnd: Int64?
     private var ownSheetsFrom: Int64?
     /// Number of sheets that we wrote to the tier and whose offsets are unknown.
@@ -41,7 +41,7 @@ struct EarlierOwnerSheets {
 
     // MARK: The end of the partition
 
-    /// Handles a record that arrived: an end that was reached before is no longer the end.
+    /// Deletes the kept end, because a record lies after it.
     mutating func recordArrived() { unconfirmedEnd = nil }
 
     /// Handles the end of the partition.

@@ -2,19 +2,8 @@ internal import Containers
 internal import Jobs
 internal import Lifecycle
 
-/// One lane in hand: the partitions with one number, of each jobs topic and of `receipts`. It is a class, because its
-/// sheets refer to it.
-///
-/// A lane is taken over in phases (`LanePhase`). If we had the lane before and pushes of that time are still in flight,
-/// it first waits for them (`awaitingOrphan`). Then:
-/// 1. `readingReceipts`: the receipts of earlier owners are read into the ledger, up to a marker that we write.
-/// 2. `settling`: an earlier owner may still push, so the sheets that it may have begun wait until its pushes have
-///    ended.
-/// 3. `rereadingReceipts`: the receipts that it wrote in that time are read, up to another marker.
-/// 4. `open`: all sheets may begin.
-///
-/// If no earlier owner may still push, phase 4 follows phase 1. From phase 2 on, other sheets begin, but only within a
-/// window that committed metadata names. So the next owner knows which sheets may have been begun.
+/// One lane of ours: the partitions with one number, of each jobs topic and of `receipts`. `LaneOwnership` takes it
+/// over in phases (`LanePhase`). It is a class, because its sheets refer to it.
 final class Lane {
     let number: Int32
     /// The number of this process's loop as an owner of lanes.
@@ -42,7 +31,7 @@ final class Lane {
     var sheetCount = 0
     // Access is unchecked, because every push accesses it, and only one thread does (`Sheet`).
     @safe @exclusivity(unchecked) var pushesInFlight = 0
-    /// Number of records without acknowledgement.
+    /// Number of its records that are written and not acknowledged yet.
     var recordsBeingWritten = 0
 
     /// - Parameter window: the number of offsets above the committed one in which sheets may begin.
@@ -138,9 +127,9 @@ final class Lane {
 
     // MARK: Sheets
 
-    /// Returns whether `receipts` may have outcomes of the sheet that we do not know: of its duplicate, if it comes
-    /// from a tier, or of an earlier owner. The other copy of a duplicate, outside the tiers, lies in that owner's
-    /// window.
+    /// Returns whether `receipts` may have outcomes of the sheet's jobs that are not ours: of a duplicate, if the sheet
+    /// comes from a tier, or of an earlier owner, if the sheet lies in its window. A sheet whose duplicate lies in a
+    /// tier is in that window too.
     func mayHaveReceipts(about sheet: Sheet) -> Bool {
         sheet.originLines != nil || sheet.offset < self[sheet.topic].earlierWindowEnd
     }

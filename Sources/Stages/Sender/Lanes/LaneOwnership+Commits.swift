@@ -5,22 +5,24 @@ extension LaneOwnership {
     /// Commits advanced offsets at intervals, and sooner if sheets wait for the window.
     mutating func commit(at now: Instant, into actions: inout DeliveryActions) {
         guard commits.isIdle, releaseBy == nil, !lanes.isEmpty else { return }
-        // To learn whether the lanes are still ours, offsets are committed even if they have not changed.
-        let confirms = lease.takeDueConfirmation(at: now, againInMilliseconds: limits.commitMilliseconds)
-        let isDue = now >= commits.nextDue || confirms
+        // After a suspension, offsets are committed even if they have not changed: the answer shows whether the lanes
+        // are still ours (`Lease`).
+        let mustConfirmLanes = lease.takeDueConfirmation(
+            at: now, againInMilliseconds: limits.commitMilliseconds)
+        let isDue = now >= commits.nextDue || mustConfirmLanes
         if isDue {
             commits.postpone(until: now.advanced(byMilliseconds: limits.commitMilliseconds))
         } else if sheetsAwaitingWindowCount == 0 {
             return
         }
         var offsets: [DeliveryActions.OffsetCommit] = []
-        // `ask` sorts the offsets.
+        // The order of the lanes does not matter here, because `ask` sorts the offsets.
         for lane in lanes.values {
-            let confirmsLane = confirms && lane.hasReadReceipts
+            let mustConfirmLane = mustConfirmLanes && lane.hasReadReceipts
             let needsFirstMetadata = lane.needsFirstMetadata
             for topic in JobTopic.allCases {
                 let isFirst = needsFirstMetadata && lane[topic].needsOwnMetadata
-                if confirmsLane || isFirst || lane.mustCommit(topic, isDue: isDue, limits: limits) {
+                if mustConfirmLane || isFirst || lane.mustCommit(topic, isDue: isDue, limits: limits) {
                     offsets.append(
                         lane.offsetCommit(of: topic, window: limits.window, hasNothingInFlight: false))
                 }

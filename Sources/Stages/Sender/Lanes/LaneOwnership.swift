@@ -5,10 +5,29 @@ internal import Lifecycle
 /// The lanes of one event loop: their takeover, and the sheets that may begin. `LaneOwnership+Commits` commits their
 /// offsets, and `LaneOwnership+Release` gives them up.
 ///
-/// A lane of an earlier assignment whose pushes are still in flight is an orphan. If the same number is assigned again,
-/// the new lane waits until the orphan is drained. Sheets begin only within a window that committed metadata names, so
+/// **Phases of a lane** (`LanePhase`):
+///
+/// | phase | a lane enters it | the lane waits until |
+/// |---|---|---|
+/// | `awaitingOrphan` | when it is assigned, if we had it before and its pushes of that time have not all ended. The lane of that time is then an orphan. | the orphan is drained |
+/// | `readingReceipts` | when it is assigned without an orphan, or when the orphan is drained | the receipts of earlier owners are read into the ledger, up to a marker that we write |
+/// | `settling` | after this read, if an earlier owner may still have pushes in flight | these pushes have surely ended |
+/// | `rereadingReceipts` | when the time for settling is over | the receipts that the earlier owner wrote in that time are read, up to another marker |
+/// | `open` | after the second read, or after the first one if no earlier owner may have pushes in flight | it is given up |
+/// | `releasing`, `orphaned` | when it is given up | its pushes have ended and its records are stored |
+///
+/// **Sheets** begin in the phases `settling`, `rereadingReceipts` and `open`. Before `open`, those that an earlier
+/// owner may have begun are held back. A sheet begins only within a window of offsets that committed metadata names, so
 /// that the next owner knows where unfinished sheets can lie. Until our first commit, that is the window of the earlier
 /// owner.
+///
+/// **Ends of partitions.** The end of a jobs partition shows that all sheets of earlier owners were read. Once these
+/// are finished, the next owner does not need the receipts about them (`EarlierOwnerSheets`).
+/// - An end counts at once if the lane is `open`. Before that, an earlier owner may still write a sheet after it.
+/// - The consumer does not report an end twice, so an end that comes before `open` is kept. A record that arrives after
+///   it deletes it (`noteArrival`).
+/// - After a lane has opened, `confirmEnds` makes the kept ends count. The plan calls it when the consumer holds no
+///   more fetched records, because such a record may lie after the end.
 struct LaneOwnership {
     let limits: SenderLimits
     /// The number of this loop in markers and metadata.
@@ -22,15 +41,15 @@ struct LaneOwnership {
 
     // MARK: State of the takeovers
 
-    /// Whether a lane may be in the phase `settling`, in which it waits for pushes of its earlier owner.
+    /// Whether a lane may be in the phase `settling`.
     private var mayHaveSettlingLanes = false
-    /// Whether a lane has opened since the last `confirmEnds`.
+    /// Whether a lane has opened since the last `confirmEnds`, so that its kept ends have to be confirmed.
     private var mustConfirmEnds = false
 
     // MARK: Reading, commits and release
 
     var pausing = PartitionPausing()
-    /// Number of sheets in all lanes that the window does not include yet. A commit moves the window.
+    /// Number of sheets in all lanes that lie above the window. They wait for a commit, which moves the window.
     var sheetsAwaitingWindowCount = 0
     var commits = OffsetCommits()
     /// Deadline for giving the partitions back; nil unless the group has asked for them.
@@ -68,7 +87,7 @@ struct LaneOwnership {
 
     // MARK: Takeover
 
-    /// Handles assigned lanes. The read of their receipts begins, or waits until an orphan is drained.
+    /// Handles assigned lanes. Each begins to read receipts, or waits for its orphan.
     mutating func assigned(_ starts: [LaneStart], into actions: inout DeliveryActions) {
         releaseBy = nil
         pausing.noteChange()
@@ -109,39 +128,43 @@ struct LaneOwnership {
         guard let lane = lanes[number] else { return [] }
         lane.noteReceiptsRead(until: until)
         pausing.noteChange()
-        let previousPhase = lane.phase
-        lane.phase = previousPhase.afterReceipts(
+        let nextPhase = lane.phase.afterReceipts(
             mayEarlierOwnerPush: lane.mayEarlierOwnerPush(beforeMarkerAt: until),
             settlesAt: now.advanced(byMilliseconds: limits.settleMilliseconds))
-        // The lane did not wait for receipts: for example, it is given up and had read them before.
-        if lane.phase == previousPhase { return [] }
-        var begun: [Sheet] = []
+        // Nil if the lane did not wait for receipts: for example, it is given up and had read them before.
+        guard let nextPhase else { return [] }
+        lane.phase = nextPhase
+        return beginPhaseAfterReceipts(of: lane, into: &actions)
+    }
+
+    /// Begins the phase that a lane has entered after a read of its receipts. Returns the sheets that begin.
+    private mutating func beginPhaseAfterReceipts(
+        of lane: Lane, into actions: inout DeliveryActions
+    ) -> [Sheet] {
         switch lane.phase {
         case .open:
             mustConfirmEnds = true
-            actions.events.append(.opened(lane: number))
-            // The sheets that were held for the earlier owner come first. Their offsets are lower than those of the
-            // sheets that begin below.
-            begun = lane.takeSheetsHeldForEarlierOwner()
+            actions.events.append(.opened(lane: lane.number))
+            // The sheets that were held for the earlier owner have lower offsets, so they begin first.
+            return lane.takeSheetsHeldForEarlierOwner() + takeSheetsInWindow(of: lane)
         case .settling:
             mayHaveSettlingLanes = true
-            actions.events.append(.settling(lane: number, milliseconds: limits.settleMilliseconds))
-        // The lane is being given up.
+            actions.events.append(.settling(lane: lane.number, milliseconds: limits.settleMilliseconds))
+            return takeSheetsInWindow(of: lane)
+        // The lane is given up. It has read the receipts only to make metadata for the next owner.
         case .releasing, .orphaned: return []
         case .awaitingOrphan, .readingReceipts, .rereadingReceipts:
             preconditionFailure("after a read of receipts the lane waits for receipts again")
         }
-        for topic in JobTopic.allCases { begun += takeSheetsInWindow(of: lane, topic: topic) }
-        return begun
     }
 
-    /// Starts the next phase of lanes whose orphans are drained, and of lanes whose settling time is over.
+    /// Begins the next phase of lanes whose orphans are drained, and of lanes whose time for settling is over.
     mutating func advanceTakeovers(at now: Instant, into actions: inout DeliveryActions) {
-        if !orphans.isEmpty { takeOverDrainedLanes(into: &actions) }
-        if mayHaveSettlingLanes { rereadSettledLanes(at: now, into: &actions) }
+        if !orphans.isEmpty { readReceiptsOfLanesWithoutOrphan(into: &actions) }
+        if mayHaveSettlingLanes { rereadReceiptsOfSettledLanes(at: now, into: &actions) }
     }
 
-    private mutating func takeOverDrainedLanes(into actions: inout DeliveryActions) {
+    private mutating func readReceiptsOfLanesWithoutOrphan(into actions: inout DeliveryActions) {
         orphans.removeAll { $0.isDrained }
         for lane in inOrder where lane.phase == .awaitingOrphan {
             if !orphans.contains(where: { $0.number == lane.number }) {
@@ -150,7 +173,7 @@ struct LaneOwnership {
         }
     }
 
-    private mutating func rereadSettledLanes(at now: Instant, into actions: inout DeliveryActions) {
+    private mutating func rereadReceiptsOfSettledLanes(at now: Instant, into actions: inout DeliveryActions) {
         mayHaveSettlingLanes = false
         for lane in inOrder {
             guard case .settling(let until) = lane.phase else { continue }
@@ -159,8 +182,8 @@ struct LaneOwnership {
                 continue
             }
             lane.phase = .rereadingReceipts
-            // The read starts where the first one ended. `receiptsEnd` may be higher, because we have written receipts
-            // since, and the earlier owner's last receipts can lie between them.
+            // The read starts where the first one ended, not at `receiptsEnd`: our own receipts have moved that since,
+            // and the last receipts of the earlier owner can lie before them.
             actions.receiptReads.append(
                 DeliveryActions.ReceiptRead(lane: lane.number, from: lane.receiptsReadUntil))
         }
@@ -169,7 +192,7 @@ struct LaneOwnership {
     // MARK: Sheets
 
     /// Notes that a record has arrived, and returns its lane. Returns nil if the record was read before, or if the lane
-    /// is being given up, so that its next owner reads the record.
+    /// is given up, because the next owner reads the record then.
     func noteArrival(at offset: Int64, of topic: JobTopic, lane number: Int32) -> Lane? {
         guard let lane = lanes[number], !lane.isLeaving, offset >= lane[topic].tracker.position else {
             return nil
@@ -178,16 +201,22 @@ struct LaneOwnership {
         return lane
     }
 
-    /// Queues a sheet after the others that wait for the window. Returns the sheets that begin.
-    mutating func append(_ sheet: Sheet) -> [Sheet] {
-        sheet.lane[sheet.topic].append(sheet)
+    /// Queues a sheet behind those that wait for the window. Returns the sheets that begin, perhaps this one too.
+    mutating func queueForWindow(_ sheet: Sheet) -> [Sheet] {
+        sheet.lane[sheet.topic].queueForWindow(sheet)
         sheetsAwaitingWindowCount += 1
         pausing.noteChange()
         return takeSheetsInWindow(of: sheet.lane, topic: sheet.topic)
     }
 
-    /// Returns the sheets of a topic that begin, in order: those within the window. Sheets among them that have to wait
-    /// for the earlier owner are held in the lane instead.
+    private mutating func takeSheetsInWindow(of lane: Lane) -> [Sheet] {
+        var begun: [Sheet] = []
+        for topic in JobTopic.allCases { begun += takeSheetsInWindow(of: lane, topic: topic) }
+        return begun
+    }
+
+    /// Takes the sheets of a topic that the window has reached. Returns those that begin, in order. The others have to
+    /// wait for the earlier owner, and are held in the lane.
     mutating func takeSheetsInWindow(of lane: Lane, topic: JobTopic) -> [Sheet] {
         guard lane.mayPush else { return [] }
         var begun: [Sheet] = []
@@ -205,21 +234,16 @@ struct LaneOwnership {
 
     // MARK: Ends of partitions
 
-    // The end of a partition shows that all sheets of earlier owners were read. Once these are finished, the next owner
-    // no longer needs the receipts about them (`EarlierOwnerSheets`). An end counts only when no earlier owner can
-    // write any more.
-
     /// Handles the end of a topic's partition: all records below the offset were read.
     func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
         guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving else { return }
-        // A sheet of a tier was not due and is read again later, although the consumer has read past it.
+        // The consumer has read past a sheet of a tier that is not due. It will read the sheet again, so this is no
+        // end.
         if lane[topic].waitsForDeferredSheet { return }
         lane[topic].reachedEnd(at: offset, isSettled: lane.isSettled)
     }
 
-    /// Makes the ends count that were reached while an earlier owner could still write. The consumer does not report an
-    /// end a second time. But a record after the end clears it (`recordArrived`). So once all fetched records were passed
-    /// on, an end that is left is still the end.
+    /// Makes the kept ends of open lanes count. The consumer must hold no fetched records.
     mutating func confirmEnds() {
         guard mustConfirmEnds else { return }
         mustConfirmEnds = false
@@ -230,7 +254,7 @@ struct LaneOwnership {
 
     // MARK: Reading
 
-    /// Returns the offset from which a topic of a lane is read; nil if the lane is not in hand.
+    /// Returns the offset from which a topic of a lane is read; nil if the lane is not ours.
     func position(of topic: JobTopic, lane number: Int32) -> Int64? {
         lanes[number]?[topic].tracker.position
     }
@@ -252,7 +276,8 @@ struct LaneOwnership {
     // MARK: Records that need a lease
 
     /// Returns whether records of a lane that need a lease may be written now. Without a lease, another process may own
-    /// the lane and may have read `receipts` to their end. It would not see the record, and would also push the jobs.
+    /// the lane and may have read `receipts` to their end. That process would not see the record, and would push the
+    /// jobs too.
     func leaseTiming(of lane: Lane, at now: Instant) -> LeaseTiming {
         var allowedUntil = lease.until
         if case .orphaned(_, let leaseUntil) = lane.phase { allowedUntil = leaseUntil }

@@ -35,7 +35,7 @@ struct LanePartition {
 
     // MARK: Sheets that we wrote to a tier
 
-    /// Sheets of ours that may have duplicates, if their offsets are known.
+    /// Sheets that we wrote to this tier, whose offsets are known, and whose jobs may have duplicates.
     private var duplicateHolds = DuplicateJobHolds()
 
     init(_ start: LanePartitionStart, of topic: JobTopic, window: Int64) {
@@ -62,7 +62,7 @@ struct LanePartition {
     /// Whether nothing may be begun before our own metadata is committed.
     var needsOwnMetadata: Bool { windowEnd == committedOffset && !Self.announcesPushes(earlierMetadata) }
 
-    /// An earlier owner may have begun sheets below this offset.
+    /// End of the window of the earlier owners. They may have begun sheets below this offset.
     var earlierWindowEnd: Int64 { earlierSheets.windowEnd }
 
     // MARK: Sheets
@@ -77,14 +77,14 @@ struct LanePartition {
     var deferredSheet: TierReading.DeferredSheet? { tierReading?.deferredSheet }
     var waitsForDeferredSheet: Bool { deferredSheet != nil }
 
-    /// Handles a record that arrived: an end that was reached before is no longer the end.
+    /// Handles a record that arrived. It lies after an end that was reached before, so this is no longer the end.
     mutating func recordArrived() { earlierSheets.recordArrived() }
 
     /// Notes a sheet that was read for the first time.
     mutating func markRead(_ offset: Int64) { tracker.markRead(offset) }
 
     /// Queues a sheet until the window reaches it.
-    mutating func append(_ sheet: Sheet) { sheetsAwaitingWindow.append(sheet) }
+    mutating func queueForWindow(_ sheet: Sheet) { sheetsAwaitingWindow.append(sheet) }
 
     /// Returns the next sheet if the window has reached it.
     mutating func takeNextInWindow() -> Sheet? {

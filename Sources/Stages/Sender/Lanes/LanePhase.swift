@@ -1,6 +1,6 @@
 internal import Lifecycle
 
-/// The phase of an assigned lane, from the takeover to the return.
+/// The phase of an assigned lane, from the takeover to the return. `LaneOwnership` has a table of the phases.
 enum LanePhase: Sendable, Hashable {
     /// The lane was given up and came back while pushes of the earlier assignment are still in flight: its orphan.
     case awaitingOrphan
@@ -53,16 +53,16 @@ enum LanePhase: Sendable, Hashable {
         }
     }
 
-    /// Returns the phase after the requested receipts were read.
+    /// Returns the phase after receipts were read; nil if the lane did not wait for that.
     ///
     /// - Parameter mayEarlierOwnerPush: whether an earlier owner may still have pushes in flight.
-    func afterReceipts(mayEarlierOwnerPush: Bool, settlesAt: Instant) -> LanePhase {
+    func afterReceipts(mayEarlierOwnerPush: Bool, settlesAt: Instant) -> LanePhase? {
         switch self {
         case .readingReceipts: mayEarlierOwnerPush ? .settling(until: settlesAt) : .open
         case .rereadingReceipts: .open
         case .releasing(.receiptsUnread): .releasing(.receiptsRead)
         case .orphaned(.receiptsUnread, let until): .orphaned(.receiptsRead, leaseUntil: until)
-        case .awaitingOrphan, .settling, .open, .releasing, .orphaned: self
+        case .awaitingOrphan, .settling, .open, .releasing, .orphaned: nil
         }
     }
 }

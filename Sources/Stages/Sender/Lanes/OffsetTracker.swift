@@ -60,7 +60,8 @@ struct OffsetTracker: Sendable {
         return lowest
     }
 
-    /// Searches the sheet at an offset, by halves from `head` on. Returns nil for an offset without a sheet.
+    /// Returns the index of the sheet at an offset, by a binary search from `head` on. Returns nil for an offset
+    /// without a sheet.
     private func index(of offset: Int64) -> Int? {
         var low = head
         var high = trackedSheets.count

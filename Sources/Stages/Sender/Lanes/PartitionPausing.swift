@@ -37,8 +37,8 @@ struct PartitionPausing {
     ) {
         var waitsForDeferredSheet = false
         if let deferred = lane[topic].deferredSheet {
-            // The consumer has read past the sheet that is not due. The partition must be paused before it can
-            // seek back.
+            // The consumer has read past the sheet that is not due. To read the sheet again, the partition must be
+            // paused first and then seek back, even if the sheet is due by now.
             waitsForDeferredSheet = deferred.dueAt > now || !lane[topic].isPaused
             if waitsForDeferredSheet { nextTierReading = min(nextTierReading, deferred.dueAt) }
         }

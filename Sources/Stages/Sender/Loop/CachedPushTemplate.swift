@@ -16,8 +16,10 @@ struct CachedPushTemplate {
     init(_ template: PushTemplate, for profile: PushProfile, of sheet: Sheet) {
         self.template = template
         self.profile = profile
-        (topic, priority) = (sheet.head.topic, sheet.head.priority)
-        (expiration, collapseID) = (sheet.head.expiration, sheet.head.collapseID)
+        topic = sheet.head.topic
+        priority = sheet.head.priority
+        expiration = sheet.head.expiration
+        collapseID = sheet.head.collapseID
         body = sheet.content.body
     }
 

@@ -38,7 +38,7 @@ extension SenderLoop {
 
     // MARK: Dead and proven tokens
 
-    /// Reports a dead token. Ingest drops it unless the phone has reported it again since.
+    /// Reports a dead token. Ingest removes the token, unless the phone has reported it again since.
     func report(_ dead: DeliveryActions.DeadToken) {
         let (sheet, fields) = (dead.sheet, dead.sheet.index.lines[dead.line])
         guard !sheet.head.isBroadcast, let token = token(of: sheet, line: dead.line) else { return }

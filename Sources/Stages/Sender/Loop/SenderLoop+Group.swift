@@ -7,7 +7,7 @@ internal import Topics
 
 // The jobs of the group's lanes, and the events of the group: it offers lanes, revokes them, and answers commits.
 extension SenderLoop {
-    /// Limit of the last commit before the lanes are given back: a ninth of the default session.
+    /// Longest wait for the last commit before the lanes are given back: a ninth of the default session.
     private static let lastCommitMilliseconds = 2_000
     /// Pause before the committed offsets of an offer are asked for again.
     private static let offerRetryMilliseconds = 500
@@ -19,7 +19,7 @@ extension SenderLoop {
         queryOfferedOffsets()
         queryWatermarks()
         let events = consumer.poll(into: &batch)
-        // Later, the acknowledgements of our own records tell the cluster's time.
+        // Once a record of ours is stored, its acknowledgement tells the cluster's time better (`SenderClock`).
         if !hasStoredRecord { noteStamps() }
         let time = time
         for index in 0..<batch.count {
@@ -39,7 +39,7 @@ extension SenderLoop {
     /// Notes the cluster's time from the stamps of records.
     private func noteStamps() {
         for index in 0..<batch.count where batch[index].isStampedByCluster {
-            if let stamp = batch[index].timestamp { shared.read(stamp, at: loop.now) }
+            if let stamp = batch[index].timestamp { shared.noteRead(stamp: stamp, at: loop.now) }
         }
     }
 
@@ -162,7 +162,7 @@ extension SenderLoop {
                 metadata: commit.metadata.text)
         }
         if actions.isLastCommit {
-            // The partitions are given back right after it, so it waits for the answer.
+            // The partitions are given back right after this commit, so the loop waits for the answer.
             let outcome =
                 offsets.isEmpty
                 ? .committed : consumer.commit(offsets, withinMilliseconds: Self.lastCommitMilliseconds)

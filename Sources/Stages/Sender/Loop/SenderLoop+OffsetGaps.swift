@@ -34,7 +34,7 @@ extension SenderLoop {
         guard let topic = topics[partition.topic],
             let position = plan.position(of: topic, lane: partition.partition)
         else { return }
-        // The partition began at 0 without a committed offset, and its first record lies after that.
+        // The partition began at offset 0, because the group had committed none, and its first record lies after that.
         if partitionsWithoutOffset.remove(partition) != nil {
             plan.recordsAreGone(below: ends.low, of: topic, lane: partition.partition)
             return restartReading()

@@ -6,7 +6,7 @@ internal import Topics
 // The pauses of partitions in the consumer. A partition that continues at another offset than the one where it was
 // paused is sought first.
 extension SenderLoop {
-    /// Limit of a seek, and the pause after a failed one. The library answers without a broker.
+    /// Longest wait for a seek, and the pause after a failed one. The library answers without a broker.
     private static let seekMilliseconds = 250
 
     /// Pauses partitions. They are not resumed after a pending seek.

@@ -2,7 +2,7 @@ internal import Lifecycle
 internal import Telemetry
 
 // The deliveries of the records that the writer has handed to Kafka: they are stored, failed, or refused. The plan
-// orders each record until it is stored.
+// orders a record again until it is stored.
 extension SenderLoop {
     /// Interval of retries for records that Kafka refused.
     private static let refusedRetryMilliseconds = 1_000
@@ -14,7 +14,7 @@ extension SenderLoop {
         var failedMarkers: [UInt64] = []
         writer.reportDeliveries(
             stamped: {
-                shared.stored($0, at: loop.now)
+                shared.noteStored(stamp: $0, at: loop.now)
                 hasStoredRecord = true
                 // The stamp may have changed the cluster's time.
                 time = self.time

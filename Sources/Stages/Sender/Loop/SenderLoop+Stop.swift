@@ -5,9 +5,9 @@ internal import Telemetry
 
 // The stop of a loop: the lanes are given back in order, then everything is closed.
 extension SenderLoop {
-    /// Time for pushes in flight to end before the lanes are given back.
+    /// Longest wait for the ends of pushes in flight before the lanes are given back.
     static let drainMilliseconds = 10_000
-    /// Limit of the last writes.
+    /// Longest wait for the last writes.
     private static let flushMilliseconds = 1_000
 
     /// Gives the lanes back in order, then leaves the group and closes the connections. Calls `done` at the end, on the

@@ -115,8 +115,8 @@ final class SenderLoop: IterationHook {
     /// Ids of records that Kafka refused.
     var refusedRecords: [UInt64] = []
     var nextRefusedRetry = Instant(nanoseconds: 0)
-    /// Whether Kafka has stored a record of ours since the start. From then on its acknowledgements tell the cluster's
-    /// time. Before, the stamps of records that were read tell it.
+    /// Whether Kafka has stored a record of ours since the start. From then on only its acknowledgements tell the
+    /// cluster's time (`SenderClock`).
     var hasStoredRecord = false
     /// Whether the log has a warning that this machine's clock is wrong.
     var isClockWrong = false
@@ -165,7 +165,7 @@ final class SenderLoop: IterationHook {
         for signal in wakeups?.all ?? [] { signal.deregister(from: loop) }
     }
 
-    /// Begins to work. This and all later calls are made on the thread of the loop.
+    /// Starts the work of the loop. This and all later calls are made on the thread of the loop.
     func begin() throws {
         let wakeups = WakeupSignals(of: self)
         self.wakeups = wakeups
@@ -203,12 +203,12 @@ final class SenderLoop: IterationHook {
         setTimer()
     }
 
-    /// Passes the events of Kafka's queues to the plan, and runs it.
+    /// Passes the events of Kafka's queues to the plan, and runs the plan.
     private func pollQueues() throws {
         guard let wakeups else { return }
         let time = time
-        // All queues are polled at intervals: a member that does not poll leaves the group, and some queues
-        // wait for a time.
+        // All queues are also polled at intervals: a member that does not poll leaves the group, and the polls do some
+        // work after a pause, such as retries.
         let pollsAll = time.now >= nextPoll
         if pollsAll { nextPoll = time.now.advanced(byMilliseconds: Self.pollMilliseconds) }
         let isSupersededRaised = wakeups.superseded.take()

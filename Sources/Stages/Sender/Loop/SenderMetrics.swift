@@ -7,7 +7,7 @@ internal import Telemetry
 /// The metrics of a sender. Those without variable labels are looked up once, because every record uses them.
 struct SenderMetrics {
     private let metrics: Metrics
-    /// Jobs by their outcome in receipts.
+    /// Counters of jobs, by the outcome in their receipts. A mark (moved, intent, released) is no final outcome.
     private let outcomes: [ReceiptOutcome: Counter]
     /// Ages of sends when their jobs are accepted by APNs.
     private let answered: SendAge
@@ -33,7 +33,7 @@ struct SenderMetrics {
                     outcome,
                     metrics.counter(
                         "flotilla_sender_records_total",
-                        help: "jobs by outcome, and marks on their way",
+                        help: "jobs by outcome in receipts; moved, intent and released are marks, not ends",
                         labels: ["outcome": outcome.rawValue])
                 )
             })
@@ -86,7 +86,7 @@ struct SenderMetrics {
         }
     }
 
-    /// Counts pushes. Neighbors nearly always belong to one sheet and then cost one entry.
+    /// Counts pushes. Neighbors nearly always belong to one sheet, so they are counted together.
     func count(_ pushes: [DeliveryActions.Push], at now: Int64) {
         var first = 0
         for index in pushes.indices {

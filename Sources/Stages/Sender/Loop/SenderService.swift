@@ -39,14 +39,15 @@ package final class SenderService: Stage {
     package var readinessProblems: [String] { shared.readinessProblems }
 
     package func start(_ context: ServiceContext) async throws {
+        // Memory is freed and needed again all the time. A heap that returned it would fetch it again page by page.
         AllocatorSettings.keepFreedMemory()
-        let tokens = makeTokens(in: context)
-        let watcher = ProviderKeyWatcher(tokens: tokens)
-        try await watcher.start(context)
+        let providerTokens = makeProviderTokens(in: context)
+        let keyWatcher = ProviderKeyWatcher(tokens: providerTokens)
+        try await keyWatcher.start(context)
         do {
-            started.set(Parts(loops: try startLoops(with: tokens, in: context), keys: watcher))
+            started.set(Parts(loops: try makeLoops(with: providerTokens, in: context), keys: keyWatcher))
         } catch {
-            await watcher.stop(by: .now())
+            await keyWatcher.stop(by: .now())
             throw error
         }
     }
@@ -54,32 +55,33 @@ package final class SenderService: Stage {
     /// Starts the loops without the service that watches the key files. A simulation calls it, because that service
     /// waits on a thread of its own.
     package func startLoops(in context: ServiceContext) throws {
-        let tokens = makeTokens(in: context)
+        let providerTokens = makeProviderTokens(in: context)
         started.set(
             Parts(
-                loops: try startLoops(with: tokens, in: context),
-                keys: ProviderKeyWatcher(tokens: tokens)))
+                loops: try makeLoops(with: providerTokens, in: context),
+                keys: ProviderKeyWatcher(tokens: providerTokens)))
     }
 
-    /// Reads the provider keys. A key that cannot be read is reported, and may come later.
-    private func makeTokens(in context: ServiceContext) -> ProviderTokens {
+    /// Makes the provider tokens, which are signed with the keys in files. A key that cannot be read is reported, and
+    /// may come later.
+    private func makeProviderTokens(in context: ServiceContext) -> ProviderTokens {
         let shared = shared
-        let tokens = ProviderTokens(source: destination.keys, metrics: context.metrics) {
-            shared.providerClocks(at: $0)
+        let providerTokens = ProviderTokens(source: destination.keys, metrics: context.metrics) { now in
+            shared.providerClocks(at: now)
         }
-        for problem in tokens.reload() {
+        for problem in providerTokens.reload() {
             context.log.error(
                 "provider key cannot be used; correct its file", .field("problem", problem.description))
         }
-        return tokens
+        return providerTokens
     }
 
-    /// Starts all loops. If one fails, the others are stopped.
-    private func startLoops(
-        with tokens: ProviderTokens, in context: ServiceContext
+    /// Makes all loops and starts them. If one fails, the others are stopped.
+    private func makeLoops(
+        with providerTokens: ProviderTokens, in context: ServiceContext
     ) throws -> [LoopOwned<SenderLoop>] {
         let provider = try APNsProvider(
-            settings: destination.apns, tokens: tokens, metrics: context.metrics, log: context.log)
+            settings: destination.apns, tokens: providerTokens, metrics: context.metrics, log: context.log)
         var loops: [LoopOwned<SenderLoop>] = []
         do {
             for number in 0..<settings.loops {

@@ -20,38 +20,38 @@ final class SharedSenderState: Sendable {
     // MARK: Clock
 
     /// Notes the stamp of a record that the cluster has just stored, in milliseconds since 1970.
-    func stored(_ stamp: Int64, at now: Instant) {
-        let machine = WallTime.now().milliseconds
+    func noteStored(stamp: Int64, at now: Instant) {
+        let machineTime = WallTime.now().milliseconds
         clock.withLock { clock in
-            clock.tick(machine: machine, at: now)
-            clock.stored(stamp, at: now)
+            clock.noteMachineTime(machineTime, at: now)
+            clock.noteStored(stamp: stamp, at: now)
         }
     }
 
-    /// Notes the stamp of a record that the cluster stored some time ago, in milliseconds since 1970.
-    func read(_ stamp: Int64, at now: Instant) { clock.withLock { $0.read(stamp, at: now) } }
+    /// Notes the stamp of a record that was read, in milliseconds since 1970. The cluster stored it some time ago.
+    func noteRead(stamp: Int64, at now: Instant) { clock.withLock { $0.noteRead(stamp: stamp, at: now) } }
 
     /// Returns the clocks for the dates of provider tokens: the trusted one, and others to try if APNs refuses its
     /// date. Before a record is stored, the cluster's and this machine's clock may differ, and only APNs can show which
     /// one is wrong.
     func providerClocks(at now: Instant) -> ProviderClocks {
-        let machine = WallTime.now()
+        let machineTime = WallTime.now()
         return clock.withLock { clock in
-            let time = clock.time(by: machine.milliseconds, at: now)
+            let time = clock.estimatedTime(machineTime: machineTime.milliseconds, at: now)
             return ProviderClocks(
                 trusted: WallTime(milliseconds: time),
-                others: WallTime(milliseconds: clock.lowerBound(at: now) ?? time), machine)
+                others: WallTime(milliseconds: clock.lowerBound(at: now) ?? time), machineTime)
         }
     }
 
     /// Returns the current time, and observes this machine's clock.
     func time(at now: Instant) -> CurrentTime {
-        let machine = WallTime.now().milliseconds
+        let machineTime = WallTime.now().milliseconds
         return clock.withLock { clock in
-            clock.tick(machine: machine, at: now)
+            clock.noteMachineTime(machineTime, at: now)
             return CurrentTime(
-                now: now, unixMilliseconds: clock.time(by: machine, at: now),
-                passed: clock.passed(by: machine, at: now))
+                now: now, unixMilliseconds: clock.estimatedTime(machineTime: machineTime, at: now),
+                passed: clock.latestPassedTime(machineTime: machineTime, at: now))
         }
     }
 }

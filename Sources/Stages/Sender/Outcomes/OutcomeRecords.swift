@@ -3,9 +3,9 @@ internal import Lifecycle
 
 /// The records about decided lines, from the decision to the acknowledgement.
 ///
-/// A sheet with new outcomes waits for a moment, so that many outcomes share a record, because a record is usually a
-/// separate request to the cluster. Outcomes that need a lease (`LineOutcome.needsLease`) wait for it. A record that is
-/// not stored is written again, until it is stored or must not be written any more.
+/// A sheet with new outcomes waits for a moment, so that many outcomes share a record. A record is usually a separate
+/// request to the cluster. Outcomes that need a lease (`LineOutcome.needsLease`) wait for one. A record that is not
+/// stored is written again, until it is stored or must not be written any more.
 struct OutcomeRecords {
     /// The time for which outcomes of a sheet wait for others.
     private let waitMilliseconds: Int
@@ -27,7 +27,7 @@ struct OutcomeRecords {
     private var recordsWithoutLease: [UInt64] = []
     private var lastID: UInt64 = 0
 
-    /// Divisor for a quarter of the permits (`holdsUp`).
+    /// Divisor for a quarter of the permits (`holdsUpPushes`).
     private static let shareOfPermits = 4
 
     init(waitMilliseconds: Int) { self.waitMilliseconds = waitMilliseconds }
@@ -47,12 +47,12 @@ struct OutcomeRecords {
         sheetsToWrite.append(sheet)
     }
 
-    /// Returns the sheets whose outcomes are written now. A sheet that is decided completely is written at
-    /// once.
+    /// Removes the sheets whose outcomes are written now, and returns them. If all lines of a sheet are decided, it
+    /// does not wait.
     mutating func takeDue(at now: Instant, permits: Permits) -> [Sheet] {
         guard !sheetsToWrite.isEmpty else { return [] }
         let areAllDue =
-            now.milliseconds(since: sheetsToWriteSince) >= waitMilliseconds || holdsUp(permits)
+            now.milliseconds(since: sheetsToWriteSince) >= waitMilliseconds || holdsUpPushes(permits)
         var due: [Sheet] = []
         var waiting: [Sheet] = []
         for sheet in sheetsToWrite {
@@ -68,9 +68,9 @@ struct OutcomeRecords {
         return due
     }
 
-    /// Whether pushes soon lack permits because outcomes are not written: less than a quarter of the permits is free,
-    /// and at least a quarter belongs to outcomes that wait for the other lines of their sheets.
-    private func holdsUp(_ permits: Permits) -> Bool {
+    /// Whether waiting outcomes hold up pushes, because their permits are missing: less than a quarter of the permits
+    /// is free, and at least a quarter belongs to outcomes that wait for the other lines of their sheets.
+    private func holdsUpPushes(_ permits: Permits) -> Bool {
         guard permits.free * Self.shareOfPermits < permits.limit else { return false }
         let waitingLineCount = sheetsToWrite.reduce(0) { count, sheet in
             count + (sheet.undecidedLines > 0 ? sheet.unwritten.lineCount : 0)
@@ -78,8 +78,8 @@ struct OutcomeRecords {
         return waitingLineCount * Self.shareOfPermits >= permits.limit
     }
 
-    /// Orders the records of a sheet's outcomes. Final outcomes share a receipt. Returns the lines that
-    /// the next owner of the lane takes over, because their records must not be written.
+    /// Orders the records of a sheet's outcomes. Final outcomes share a receipt. Returns the lines that are left to the
+    /// next owner of the lane, because their records must not be written.
     ///
     /// - Parameter leaseTiming: whether records of the lane that need a lease may be written now.
     mutating func write(
@@ -118,8 +118,8 @@ struct OutcomeRecords {
         return linesForNextOwner.lineSet
     }
 
-    /// Orders the record of an outcome that has a separate record. If jobs go to another topic, their receipt follows
-    /// when that record is stored.
+    /// Orders a record for an outcome that does not share the receipt. If the record gives jobs to another topic, their
+    /// receipt follows when it is stored (`DeliveryPlan.stored`).
     private mutating func orderRecord(
         for outcome: LineOutcome, of sheet: Sheet, lines: LineSet, at time: CurrentTime,
         into actions: inout DeliveryActions
@@ -127,8 +127,8 @@ struct OutcomeRecords {
         switch outcome {
         case .final: break
         case .released:
-            // The answers of APNs must be written without a lease too, and a release must not. So it has a separate
-            // receipt.
+            // A receipt with answers of APNs is written without a lease too, and a release must not be. So the release
+            // has a separate receipt.
             let part = Receipt.Part(.released, lines: sheet.originLines(of: lines))
             order(.receipt([part]), of: sheet, lines: lines, in: sheet.lane, at: time, into: &actions)
         case .retryInTier(let tier, let tries, let status, let reason):

@@ -41,8 +41,13 @@ package struct RecordToWrite {
         _ content: Content, of sheet: Sheet?, lines: LineSet, in lane: Lane, at time: CurrentTime,
         status: Int?, reason: String?
     ) {
-        (self.content, self.sheet, self.lines, laneInHand) = (content, sheet, lines, lane)
-        (self.status, self.reason, writtenAt) = (status, reason, time.unixMilliseconds)
+        self.content = content
+        self.sheet = sheet
+        self.lines = lines
+        laneInHand = lane
+        self.status = status
+        self.reason = reason
+        writtenAt = time.unixMilliseconds
         receiptsFrom = lane.receiptsEnd
         if case .tier(let tier, _) = content, lane.isSettled {
             sheetsWithoutOffsetWhenOrdered = lane[tier.jobTopic].earlierSheets.ownSheetsWithoutOffset

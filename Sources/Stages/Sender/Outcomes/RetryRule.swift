@@ -6,7 +6,7 @@ internal import Sends
 /// The decision about a job whose push has ended (`RetryRule`).
 enum RetryDecision: Sendable, Hashable {
     case accepted
-    /// The job ends. If `isDead`, the token is also reported as dead.
+    /// The job ends, because APNs refused it. If `isDead`, the token is also reported as dead.
     case rejected(isDead: Bool)
     /// The job ends as a dead letter, because a person should see it.
     case deadLetter(code: String)
@@ -22,9 +22,9 @@ enum RetryDecision: Sendable, Hashable {
 
 /// The history of a job and its app: the facts beside the answer that decide whether the job is tried again.
 struct PushHistory: Sendable, Hashable {
-    /// Number of pushes that count as tries, including this one.
+    /// Number of pushes that count as tries, including the one that has ended.
     var tries: Int
-    /// Number of these pushes in this process.
+    /// Number of these tries in this process.
     var triesHere = 0
     /// Number of pauses after which the job was pushed again in this process.
     var pausesHere = 0
@@ -39,19 +39,23 @@ struct PushHistory: Sendable, Hashable {
 /// The rule that decides after the end of a push whether the job is tried again, and when.
 ///
 /// A try is a push that may have arrived, unless the fault was in the app's settings. A job has a limited number of
-/// tries. A retry in this process holds up the offset of the partition. So after an unknown end, or with an unusable
-/// connection, a job is retried here only once, and then from a tier. A push that APNs did not process is retried here
-/// without a limit, because it usually leaves by another connection. If it holds up the offset for too long, its sheet
-/// moves to a tier (`SheetEviction`).
+/// tries.
+///
+/// A retry in this process is quick, but it holds up the offset of the partition. If it is unknown whether the push
+/// arrived, or if the connection cannot be used any more, the job is tried again here only once, and then from a tier.
+/// A job that APNs did not process is tried again here without a limit, because it usually leaves by another
+/// connection. If it holds up the offset for too long, its sheet moves to a tier (`SheetEviction`).
 enum RetryRule {
-    /// The pauses before a job that APNs did not process is pushed again in this process: the first, the second, and
-    /// every later pause of the job.
+    /// The pauses before a job that APNs did not process is pushed again in this process. The last one is for all later
+    /// pauses of the job too.
     private static let pausesMilliseconds = [100, 300, 1_000]
-    /// The pause before a job is pushed again in this process after an unknown end, or by another connection.
+    /// The pause before a job is pushed again in this process because its end is unknown, or because its connection
+    /// became unusable.
     private static let pauseBeforeRetryHereMilliseconds = 300
-    /// Limit of tries in this process. After that the job moves to a tier.
+    /// Limit of tries in this process: the first push, and one more. After that the job moves to a tier.
     private static let triesHereMax = 2
-    /// After trouble of APNs a job waits in the short tier up to this number of tries, then in the long one.
+    /// Up to this number of tries, a job waits in the short tier if APNs throttles its token or fails. After more tries
+    /// it waits in the long tier.
     private static let triesInShortTierMax = 2
 
     /// Decides about a job whose push has ended.
@@ -60,10 +64,10 @@ enum RetryRule {
     ) -> RetryDecision {
         switch answer.end {
         case .withdrawn: .leaveToNextOwner
-        // A person has to install the key.
+        // A person has to install the key first.
         case .notProcessed(.noProviderKey): .retryInTier(.minutes2, countsAsTry: false)
-        // The push has waited for several seconds on a connection that did not send it, so only the shortest pause
-        // follows.
+        // The push has already waited for several seconds on a connection that did not send it, so it waits only for
+        // the shortest pause.
         case .notProcessed(.overdue):
             .retryHere(afterMilliseconds: pausesMilliseconds[0], countsAsTry: false)
         case .notProcessed:
@@ -94,20 +98,20 @@ enum RetryRule {
         case .tokenSuspect: return DeadTokenRule.decision(isTokenGone: false, for: head, history: history)
         // A channel beyond the app's limit has the same code as a missing one.
         case .channelGone, .channelLimit: return .deadLetter(code: "channel_gone")
-        // The answer says nothing about the job. A person has to correct the settings first, or the provider token has
-        // to change. The job's deadline ends the tries.
+        // The answer says nothing about the job: a person has to correct the settings, or the provider token has to
+        // change. So it does not count as a try, and only the job's deadline ends the retries.
         case .appMisconfigured, .providerTokenExpired, .tooManyProviderTokens:
             return .retryInTier(.minutes2, countsAsTry: false)
         case .connectionUnusable: return retryHereOrInShortTier(of: head, history: history)
         case .tokenThrottled, .serverTrouble:
             let shortWaitSeconds = LaterTier.seconds5.waitMilliseconds / 1000
-            let mustWaitLonger = (answer.retryAfterSeconds ?? 0) > shortWaitSeconds
-            let isLong = history.tries > triesInShortTierMax || mustWaitLonger
-            return retryInTier(isLong ? .minutes2 : .seconds5, of: head, history: history)
+            let demandsLongWait = (answer.retryAfterSeconds ?? 0) > shortWaitSeconds
+            let mustWaitLong = demandsLongWait || history.tries > triesInShortTierMax
+            return retryInTier(mustWaitLong ? .minutes2 : .seconds5, of: head, history: history)
         }
     }
 
-    /// Tries the job again in this process once, and after that from the short tier.
+    /// Returns the decision to try the job again: once in this process, and after that from the short tier.
     private static func retryHereOrInShortTier(of head: SheetHead, history: PushHistory) -> RetryDecision {
         guard history.triesHere < triesHereMax, history.tries < head.triesMax else {
             return retryInTier(.seconds5, of: head, history: history)
@@ -115,11 +119,11 @@ enum RetryRule {
         return .retryHere(afterMilliseconds: pauseBeforeRetryHereMilliseconds, countsAsTry: true)
     }
 
-    /// Tries the job again from a tier, unless it has used up its tries.
+    /// Returns the decision to try the job again from a tier, or to end it if it has used up its tries.
     private static func retryInTier(
         _ tier: LaterTier, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {
-        // The word "attempts" in this reason means tries. Programs read the reason, so it is not renamed.
+        // The word "attempts" in this code means tries. Programs read the code, so it is not renamed.
         history.tries >= head.triesMax
             ? .deadLetter(code: "attempts_exhausted") : .retryInTier(tier, countsAsTry: true)
     }

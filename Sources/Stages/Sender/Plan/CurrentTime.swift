@@ -6,7 +6,8 @@ package struct CurrentTime: Sendable, Hashable {
     package var now: Instant
     /// The cluster's clock, in milliseconds since 1970.
     package var unixMilliseconds: Int64
-    /// The time that has surely passed, in milliseconds since 1970. Deadlines before it have passed.
+    /// The latest time that has surely passed, in milliseconds since 1970. Deadlines before it have passed. It is
+    /// earlier than `unixMilliseconds` while the cluster's time is uncertain (`SenderClock`).
     package var passedUnixMilliseconds: Int64
 
     /// - Parameter passed: the time that has surely passed; nil if `unixMilliseconds` is certain.

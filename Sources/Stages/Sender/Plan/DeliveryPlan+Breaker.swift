@@ -2,9 +2,9 @@ internal import APNs
 internal import Jobs
 internal import Lifecycle
 
-// The effects of answers on an app: its breaker, and its unproven tokens.
+// The effects of answers on an app: on its breaker, its suspect tokens and its unproven tokens.
 extension DeliveryPlan {
-    /// Updates the app's breaker with the end of a push. Only some answers show that the app's settings are wrong.
+    /// Updates the app's breaker with the end of a push, and ends the probe if the push was one.
     ///
     /// An accepted push comes here only if its answer is late. `accepted` handles the others.
     mutating func updateBreaker(with answer: PushAnswer, to sheet: Sheet, line: Int) {
@@ -29,19 +29,20 @@ extension DeliveryPlan {
             case .unknown, .answered: break
             }
         case .accepted:
-            // The late answer describes an earlier time, so it does not count in the breaker's window.
+            // The late answer is about an earlier time, so it does not count in the breaker's window.
             return noteWorkingToken(sheet, line: line)
         case .tokenGone, .tokenThrottled, .connectionUnusable, .serverTrouble, .requestFaulty, .channelGone,
             .channelLimit:
             app.breaker.countGoodAnswer(at: time.now)
-            // For this answer APNs knew the token and the topic, so the app's settings are right.
+            // APNs gives this answer only if it knew the token and the topic, so the app's settings are right.
             if answer.disposition == .tokenGone { probeResult = .passed }
         }
         if isOpened { actions.events.append(.breakerOpened(app.name, reason: reason)) }
         endProbe(sheet, line: line, as: probeResult)
     }
 
-    /// Handles the acceptance of a line's push. It shows that the token works, and that a probe has passed.
+    /// Handles the acceptance of a line's push. It shows that the token works. If the push was the probe, the probe has
+    /// passed.
     mutating func noteWorkingToken(_ sheet: Sheet, line: Int) {
         if sheet.states[line].connections == .suspect { suspects.noteAccepted(sheet.subjects[line]) }
         if sheet.states[line].isUnproven { noteProven(sheet, line: line) }

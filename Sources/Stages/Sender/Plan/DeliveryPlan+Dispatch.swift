@@ -5,24 +5,22 @@ internal import Lifecycle
 // The dispatch: the choice of the next lines, and the departure of single lines. To dispatch a line means to decide
 // whether it leaves now (`LineDecision`), and to carry the decision out. `DispatchQueues` describes the order.
 extension DeliveryPlan {
-    /// Limit of requeued lines that are dispatched without success before the other lines of the app.
-    private static let stuckLinesMax = 16
+    /// Limit of requeued lines that are tried in succession. If none of them can leave, other lines of the app are
+    /// next.
+    private static let requeuedLinesTriedMax = 16
 
     /// Dispatches the lines of all apps that may leave now. The apps take turns, so that no app waits for the backlog
-    /// of another.
+    /// of another. The dispatch ends when all apps in succession had a turn without progress.
     mutating func dispatch(by availability: AvailabilityCheck) {
         guard versions.isComplete, lanes.lease.isValid(at: time.now), !queues.apps.isEmpty else { return }
-        let isAlone = queues.isOneAppAlone(at: time.now)
+        // The connections are asked again in each step.
         for app in queues.apps { app.capacity = ByConnections(repeating: nil) }
-        var idleInSuccession = 0
-        while idleInSuccession < queues.apps.count {
-            let app = queues.nextApp()
-            var hasProgress = false
-            if app.hasWork {
-                var turn = AppTurn(permits: claims.availablePermits(for: app, isAlone: isAlone))
-                hasProgress = runTurn(&turn, of: app, by: availability)
-            }
-            idleInSuccession = hasProgress ? 0 : idleInSuccession + 1
+        // An app that is alone may take all free permits, and otherwise only its share.
+        let isAlone = queues.isOneAppAlone(at: time.now)
+        var turnsWithoutProgress = 0
+        while turnsWithoutProgress < queues.apps.count {
+            let hasProgress = runTurn(of: queues.nextApp(), isAlone: isAlone, by: availability)
+            turnsWithoutProgress = hasProgress ? 0 : turnsWithoutProgress + 1
         }
     }
 
@@ -36,45 +34,45 @@ extension DeliveryPlan {
 
     // MARK: Turns of apps
 
-    /// Runs the turn of an app. Returns whether anything moved, so that another turn makes sense.
+    /// Runs the turn of an app. Returns whether a line was dispatched, so that another turn makes sense.
     private mutating func runTurn(
-        _ turn: inout AppTurn, of app: AppQueues, by availability: AvailabilityCheck
+        of app: AppQueues, isAlone: Bool, by availability: AvailabilityCheck
     ) -> Bool {
+        guard app.hasWork else { return false }
         app.lastUsed = time.now
-        var hasProgress = false
-        while turn.lines < AppQueues.turnLinesMax {
+        var turn = AppTurn(permitsLeft: claims.availablePermits(for: app, isAlone: isAlone))
+        while turn.linesLeft > 0 {
             let lineCount = dispatchNextLines(of: app, in: &turn, by: availability)
             if lineCount == 0 { break }
-            turn.lines += lineCount
-            hasProgress = true
+            turn.linesLeft -= lineCount
         }
-        return hasProgress
+        return turn.hasProgress
     }
 
-    /// Dispatches the next lines of an app. The order: requeued lines, then one line that waits for the unproven or for
-    /// the suspect connections, then lines of the next sheet.
+    /// Dispatches the next lines of an app: a requeued line, or else a line that waits for the unproven or the suspect
+    /// connections, or else lines of the next sheet.
     ///
-    /// - Returns: the number of lines; 0 if no line can leave now. A line or sheet that has ended in its queue counts
-    ///   as one line.
+    /// - Returns: the number of lines; 0 if no line can leave now. If a line or sheet was decided while it was queued,
+    ///   its removal from the queue counts as one line, so that the turn goes on.
     private mutating func dispatchNextLines(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
-        if dispatchRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
-        if dispatchLine(waitingFor: .unproven, of: app, in: &turn, by: availability) { return 1 }
-        if dispatchLine(waitingFor: .suspect, of: app, in: &turn, by: availability) { return 1 }
+        if dispatchNextRequeuedLine(of: app, in: &turn, by: availability) { return 1 }
+        if dispatchNextLine(waitingFor: .unproven, of: app, in: &turn, by: availability) { return 1 }
+        if dispatchNextLine(waitingFor: .suspect, of: app, in: &turn, by: availability) { return 1 }
         guard let (sheet, jobClass) = app.sheets.next else { return 0 }
         if app.sheets.advanceCursorOrDequeue(sheet, of: jobClass) == .dequeued { return 1 }
         switch pushRun(of: sheet, jobClass: jobClass, in: &turn, by: availability) {
         case .pushed(let count):
             app.sheets.countDispatched(count, of: jobClass)
             return count
-        case .sheetChanged: return 1
-        case .needsSingleChecks:
+        case .mustLookAgain: return 1
+        case .mustDispatchAlone:
             return dispatchLineAtCursor(of: sheet, jobClass: jobClass, in: &turn, by: availability)
         }
     }
 
-    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if it is stuck.
+    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if the line cannot leave now.
     private mutating func dispatchLineAtCursor(
         of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
@@ -85,50 +83,51 @@ extension DeliveryPlan {
         case .waitsForConnections(let connections):
             sheet.app.queue(QueuedLine(sheet: sheet, line: sheet.cursor), for: connections, at: time.now)
             return 1
-        case .stuck: return 0
+        case .staysInQueue: return 0
         }
     }
 
-    /// Dispatches the next requeued line that is not stuck. Returns whether it found one.
-    private mutating func dispatchRequeuedLine(
+    /// Dispatches requeued lines until one has left their queue. Returns whether one has.
+    private mutating func dispatchNextRequeuedLine(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
-        for _ in 0..<min(Self.stuckLinesMax, app.requeuedCount) {
+        for _ in 0..<min(Self.requeuedLinesTriedMax, app.requeuedCount) {
             guard let next = app.takeRequeuedLine() else { return false }
-            // The line has ended while it was queued.
+            // The line was decided while it was queued.
             if !next.isQueued { return true }
             switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
             case .progress: return true
             case .waitsForConnections(let connections):
                 app.queue(next, for: connections, at: time.now)
                 return true
-            case .stuck:
-                // A stuck line must not hold up the others, which may leave (`DispatchResult.stuck`).
+            case .staysInQueue:
+                // It goes to the end of the queue, so that it does not hold up lines that can leave.
                 app.requeue(next)
             }
         }
         return false
     }
 
-    /// Dispatches the next line that waits for these connections. Returns whether their queue moved on.
-    private mutating func dispatchLine(
+    /// Dispatches the next line that waits for these connections. Returns whether it has left their queue.
+    private mutating func dispatchNextLine(
         waitingFor connections: PushConnections, of app: AppQueues, in turn: inout AppTurn,
         by availability: AvailabilityCheck
     ) -> Bool {
-        guard !turn.mustSkipLinesWaiting[connections], let next = app.takeLine(waitingFor: connections)
+        guard !turn.mustSkipQueue[connections], let next = app.takeLine(waitingFor: connections)
         else { return false }
-        // The line has ended while it was queued.
+        // The line was decided while it was queued.
         if !next.isQueued { return true }
         switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
         case .progress:
             app.noteQueueMoved(of: connections, at: time.now)
             return true
         case .waitsForConnections(let others) where others != connections:
+            // More is known about its token than when it was queued.
             app.queue(next, for: others, at: time.now)
             return true
-        case .waitsForConnections, .stuck:
+        case .waitsForConnections, .staysInQueue:
             app.putBack(next, waitingFor: connections)
-            turn.mustSkipLinesWaiting[connections] = true
+            turn.mustSkipQueue[connections] = true
             return false
         }
     }
@@ -139,13 +138,14 @@ extension DeliveryPlan {
     private mutating func dispatchLine(
         _ line: Int, of sheet: Sheet, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> DispatchResult {
-        let decision = decision(for: sheet, line: line, permits: turn.permits, by: availability)
+        let decision = decision(for: sheet, line: line, permits: turn.permitsLeft, by: availability)
         let result = carryOut(decision, on: sheet, line: line, in: &turn)
-        // A probe that neither left nor stores its intent lets the next line probe.
+        // If the line was the probe, and has neither left nor ordered its intent, the next line may probe at once.
         if !sheet.states[line].stage.isLeavingOrInFlight { endProbe(sheet, line: line, as: .tryAgainAtOnce) }
         return result
     }
 
+    /// Carries out the decision about a line. Returns the effect on the queue of the line.
     private mutating func carryOut(
         _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
     ) -> DispatchResult {
@@ -154,13 +154,13 @@ extension DeliveryPlan {
             if isProbe { beginProbe(sheet, line: line) }
             push(sheet, line: line, over: connections, in: &turn)
         case .storeIntent(let startsMax, let connections, let isProbe):
-            // The waiting starts are counted by their connections.
+            // A waiting start is counted by its connections (`AppQueues.waitingStarts`), so they are set first.
             sheet.setConnections(connections, for: line)
             if isProbe { beginProbe(sheet, line: line) }
-            storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permits), in: &turn)
+            storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permitsLeft), in: &turn)
         case .waitForConnections(let connections): return wait(for: connections, sheet, line: line)
         case .block: claims.block(sheet, line: line)
-        case .stuck: return .stuck
+        case .stayInQueue: return .staysInQueue
         case .skip:
             skip(sheet, line: line)
             removeIfDone(sheet)
@@ -174,7 +174,7 @@ extension DeliveryPlan {
         return .progress
     }
 
-    /// Lets a line wait for connections, or in a tier if too many lines wait for them.
+    /// Lets a line wait for connections, or moves it to a tier if too many lines wait for them.
     private mutating func wait(
         for connections: PushConnections, _ sheet: Sheet, line: Int
     ) -> DispatchResult {
@@ -182,7 +182,7 @@ extension DeliveryPlan {
             moveLineWithoutRoom(sheet, line: line)
             return .progress
         }
-        // A start with an intent counts as a waiting start. Its count moves to these connections.
+        // A waiting start, whose intent is stored, is counted by its connections (`AppQueues.waitingStarts`).
         if sheet.states[line].reservation == .permitAndIntent { sheet.setConnections(connections, for: line) }
         return .waitsForConnections(connections)
     }
@@ -198,7 +198,7 @@ extension DeliveryPlan {
     private mutating func push(
         _ sheet: Sheet, line: Int, over connections: PushConnections, in turn: inout AppTurn
     ) {
-        turn.permits -= claims.takePermit(sheet, line: line)
+        turn.permitsLeft -= claims.takePermit(sheet, line: line)
         sheet.move(line, on: .pushLeft)
         claims.holdSubject(sheet, line: line)
         sheet.setConnections(connections, for: line)
@@ -217,34 +217,25 @@ extension DeliveryPlan {
 
     // MARK: Intents
 
-    /// Stores the intents of starts in one receipt. The starts leave when it is stored.
+    /// Stores the intents of starts in one receipt: of the first start, and of later starts of its sheet that may leave
+    /// with it. They leave when the receipt is stored.
     ///
-    /// - Parameter first: the line that `decision` has checked. Lines after it may join its receipt.
+    /// - Parameter first: the line that `decision` has checked.
     private mutating func storeIntents(
         of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
     ) {
         // A start without a stored intent holds no permit. `decision` orders an intent only if the line can take a new
         // permit and there is room on the connections for it.
         precondition(countMax > 0, "a start stores its intent without a permit or without room")
-        let state = sheet.states[first]
-        let mustStoreAlone =
-            // Only one push may probe.
-            state.isProbe
-            // The others use the usual connections.
-            || state.connections != .usual
-            // The line was requeued, and the others leave in the order of their sheet.
-            || first != sheet.cursor
-            // Each line may have a duplicate, which `mayStoreIntentWithFirst` does not check.
-            || sheet.needsLedger
-        var remaining = mustStoreAlone ? 1 : countMax
+        var intentsLeft = sheet.mustStoreIntentAlone(of: first) ? 1 : countMax
         var lines = LineSet()
-        for line in first..<sheet.lineCount where remaining > 0 {
+        for line in first..<sheet.lineCount where intentsLeft > 0 {
             guard line == first || mayStoreIntentWithFirst(sheet, line: line) else { continue }
-            turn.permits -= claims.takePermit(sheet, line: line)
+            turn.permitsLeft -= claims.takePermit(sheet, line: line)
             sheet.move(line, on: .intentOrdered)
             claims.holdSubject(sheet, line: line)
             lines.append(line)
-            remaining -= 1
+            intentsLeft -= 1
         }
         sheet.hasUsedTurn = true
         records.order(
@@ -252,12 +243,26 @@ extension DeliveryPlan {
             in: sheet.lane, at: time, into: &actions)
     }
 
-    /// Returns whether an unsent line may store its intent together with the first one. It cannot be erased or
-    /// outdated: erased lines of queued sheets are dropped at once, and starts have no newer version.
+    /// Returns whether a later line is unsent and may store its intent with the first one. Two checks are not needed:
+    /// erased lines of queued sheets are dropped at once, and no newer version of an activity replaces a start.
     private mutating func mayStoreIntentWithFirst(_ sheet: Sheet, line: Int) -> Bool {
         let avoidsUsualConnections =
             sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)
         return sheet.isUnsent(line) && !avoidsUsualConnections && !claims.isSubjectBusy(sheet, line: line)
             && !suspects.contains(sheet.subjects[line])
+    }
+}
+
+extension Sheet {
+    /// Returns whether the intent of a start needs a receipt of its own. Otherwise intents of later lines join it.
+    fileprivate func mustStoreIntentAlone(of line: Int) -> Bool {
+        // Only one push may probe.
+        if states[line].isProbe { return true }
+        // The later lines use the usual connections.
+        if states[line].connections != .usual { return true }
+        // A requeued line leaves outside the order of its sheet.
+        if line != cursor { return true }
+        // A later line may have a duplicate, which `mayStoreIntentWithFirst` does not check.
+        return needsLedger
     }
 }

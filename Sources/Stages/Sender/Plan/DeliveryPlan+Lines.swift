@@ -6,8 +6,8 @@ internal import Lifecycle
 //
 // `decide`, `decideAccepted`: the line has an outcome, which is written later.
 // `skip`: an earlier owner or a duplicate has done the job. Nothing is written.
-// `leaveToNextOwner`: the next owner of the lane takes over a line without an outcome.
-// `leaveDecidedLinesToNextOwner`: the same for lines with outcomes that must not be written.
+// `leaveToNextOwner`: the line has no outcome, and the next owner of the lane has the job.
+// `leaveDecidedLinesToNextOwner`: the lines have outcomes that must not be written, so the next owner has the jobs.
 extension DeliveryPlan {
     /// Decides the outcome of a line. The outcome is written later.
     mutating func decide(_ sheet: Sheet, line: Int, as outcome: LineOutcome) {
@@ -36,6 +36,8 @@ extension DeliveryPlan {
         decideWaiting(sheet) { .move(of: $0, on: sheet, to: tier, reason: reason) }
     }
 
+    /// Decides the outcomes of lines that wait.
+    ///
     /// - Parameter outcomeOfLine: returns nil for a line that goes on waiting.
     private mutating func decideWaiting(_ sheet: Sheet, outcomeOfLine: (Int) -> LineOutcome?) {
         for line in 0..<sheet.lineCount where sheet.states[line].stage.isWaiting {

@@ -1,8 +1,7 @@
 internal import Jobs
 internal import Lifecycle
 
-// The records of outcomes, and the effects of their acknowledgements. A transfer is a record that gives a job to a
-// later attempt or to the next owner of the lane.
+// The records of outcomes, and the effects of their acknowledgements.
 extension DeliveryPlan {
     /// Writes decided outcomes that are due.
     mutating func writeOutcomes() {
@@ -26,7 +25,8 @@ extension DeliveryPlan {
         writeAgain(id)
     }
 
-    /// Writes all unacknowledged records again, in their order. None of them will be acknowledged any more.
+    /// Writes all unacknowledged records again, in their order. The producer is gone, so none of them will be
+    /// acknowledged any more.
     package mutating func allWritesFailed(at time: CurrentTime) {
         self.time = time
         for id in records.unacknowledgedIDs { writeAgain(id) }
@@ -89,7 +89,7 @@ extension DeliveryPlan {
         }
     }
 
-    /// Notes a sheet that we wrote to a tier, in the tier's partition of the lane.
+    /// Notes a sheet that is stored in a tier, so that the next owner reads the receipts that it needs for the sheet.
     private func noteTransfer(_ write: RecordToWrite, to tier: LaterTier, at offset: Int64?) {
         let lane = write.laneInHand
         // After a repeated write the tier may have the sheet twice. Jobs that need the ledger may lie on another sheet.
@@ -97,7 +97,8 @@ extension DeliveryPlan {
         if mayHaveDuplicates {
             lane[tier.jobTopic].holdDuplicate(at: offset, receiptsFrom: write.receiptsFrom)
         }
-        // If no earlier owner can write there any more, only our sheets lie after this one.
+        // No earlier owner can write there any more (`sheetsWithoutOffsetWhenOrdered`), so only our sheets lie after
+        // this one.
         if let offset, let sheetsWithoutOffsetWhenOrdered = write.sheetsWithoutOffsetWhenOrdered {
             lane[tier.jobTopic].noteOwnSheet(
                 at: offset, sheetsWithoutOffsetWhenOrdered: sheetsWithoutOffsetWhenOrdered)

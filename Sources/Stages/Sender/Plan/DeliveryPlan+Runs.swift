@@ -9,38 +9,39 @@ extension DeliveryPlan {
     enum RunResult {
         /// This number of lines was pushed.
         case pushed(Int)
-        /// The line at the cursor has to be checked alone.
-        case needsSingleChecks
-        /// The sheet was dropped, or lines of it were skipped. The caller looks for the next line again.
-        case sheetChanged
+        /// The caller has to dispatch the line at the cursor alone, because it needs checks that a run does not make.
+        case mustDispatchAlone
+        /// The sheet was dropped, or lines of it were skipped. The caller has to look for the next line again.
+        case mustLookAgain
     }
 
-    /// Pushes lines from the cursor on, as many as the app may push in its turn.
+    /// Pushes lines from the cursor on, as many as the turn, the class of the sheet and the connections allow.
     mutating func pushRun(
         of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> RunResult {
         let app = sheet.app
         let allowsRuns = sheet.isPlain && !app.breaker.isOpen && !time.isPast(deadline: sheet.head.deadline)
-        guard allowsRuns, turn.permits > 0 else { return .needsSingleChecks }
-        // Lines may have waited for their duplicates. Meanwhile the sheet may have become stale, or the jobs done.
+        guard allowsRuns, turn.permitsLeft > 0 else { return .mustDispatchAlone }
+        // Lines of such a sheet may have waited for their duplicates. Meanwhile the sheet may have become stale, or a
+        // duplicate may have done a job.
         if sheet.needsLedger {
-            if dropIfStale(sheet) { return .sheetChanged }
+            if dropIfStale(sheet) { return .mustLookAgain }
             if sheet.comparedLedgerRevision != sheet.lane.ledger.revision {
                 skipLinesDoneByDuplicates(of: sheet)
-                return .sheetChanged
+                return .mustLookAgain
             }
         }
         guard case .open(let capacity) = sheet.availabilityLeftThisStep(of: .usual, by: availability),
             capacity > 0
-        else { return .needsSingleChecks }
+        else { return .mustDispatchAlone }
         sheet.ensureSubjects(seed: seed)
         let linesOfClass = app.sheets.linesBeforeOtherClass(than: jobClass)
-        let countMax = min(capacity, turn.permits, linesOfClass, AppQueues.turnLinesMax - turn.lines)
+        let countMax = min(capacity, turn.permitsLeft, linesOfClass, turn.linesLeft)
         let count = pushLines(of: sheet, atMost: countMax)
         app.useCapacity(count, of: .usual)
-        turn.permits -= count
+        turn.permitsLeft -= count
         claims.takePermits(count, for: app)
-        guard count > 0 else { return .needsSingleChecks }
+        guard count > 0 else { return .mustDispatchAlone }
         notePushesLeft(count, of: sheet)
         return .pushed(count)
     }
@@ -59,7 +60,8 @@ extension DeliveryPlan {
             let subject = sheet.subjects[line]
             let mayUseOtherConnections =
                 (areUnprovenSuspect && state.isUnproven) || suspects.contains(subject)
-            guard state.isOrdinary, !mayUseOtherConnections, !versions.isOutdated(sheet, line: line)
+            guard state.isOrdinary, !mayUseOtherConnections,
+                !versions.hasNewerActivityVersion(than: sheet, line: line)
             else { break }
             let isSubjectFree = claims.holdSubject(subject)
             if !isSubjectFree { break }

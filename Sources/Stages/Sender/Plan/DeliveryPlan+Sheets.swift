@@ -23,7 +23,7 @@ extension DeliveryPlan {
         let app = queues.app(AppEnvironment(app: head.app, environment: head.environment))
         let sheet = Sheet(record, from: topic, at: offset, in: lane, of: app, group: group)
         sheets.add(sheet)
-        begin(lanes.append(sheet))
+        beginSheets(lanes.queueForWindow(sheet))
     }
 
     /// Handles a record that cannot be read as a sheet.
@@ -38,8 +38,8 @@ extension DeliveryPlan {
             .malformed(malformed), of: nil, lines: LineSet(), in: lane, at: time, into: &actions)
     }
 
-    /// Begins sheets that may be begun, in order.
-    mutating func begin(_ sheetsInOrder: [Sheet]) { for sheet in sheetsInOrder { begin(sheet) } }
+    /// Begins the sheets that the lanes allow to begin, in order.
+    mutating func beginSheets(_ sheetsInOrder: [Sheet]) { for sheet in sheetsInOrder { begin(sheet) } }
 
     /// Begins a sheet: compares it with the receipts of earlier owners and with the newest versions, and queues it if
     /// lines are left.
@@ -54,7 +54,7 @@ extension DeliveryPlan {
             lane[sheet.topic].noteReceipts(about: sheet.offset, from: receiptsFrom)
             takeOverOutcomes(of: sheet)
         }
-        // If the ledger changes later, the sheet is compared again (`+Runs`).
+        // If the ledger changes later, `pushRun` compares the sheet again.
         sheet.comparedLedgerRevision = lane.ledger.revision
         // The versions of a send to a recipient's scope are kept by activity.
         sheet.computeActivities(seed: seed)
@@ -80,7 +80,7 @@ extension DeliveryPlan {
             case .notRecorded: break
             case .done: skip(sheet, line: line)
             case .intentStored:
-                // The start may have left. With another policy it is sent again.
+                // The start may have left. If the policy of its send is `skip`, it is not sent again.
                 if sheet.head.event == .start, sheet.head.unknownStartPolicy == .skip {
                     decide(
                         sheet, line: line, as: .final(.unknown, status: nil, reason: Self.interruptedReason))
@@ -99,12 +99,12 @@ extension DeliveryPlan {
         for sheet in groupSheets { dropIfStale(sheet) }
     }
 
-    /// Notes where a newer state interrupts passes: the pushes of one update through a lane. The next pass begins
-    /// there, because otherwise the phones at the end would never be reached if updates come faster than a pass takes.
+    /// Notes where a newer update interrupts passes, so that the pass of the newer update begins there
+    /// (`InterruptedPasses`).
     private func interruptPasses(of groupSheets: [Sheet]) {
         var interrupted = groupSheets.filter { sheet in
             let isUnderWay = sheet.isQueued && !sheet.isOver
-            // A sheet with one line has no place to continue at.
+            // In a sheet with one line, a pass has no place to continue at.
             return isUnderWay && sheet.lineCount > 1 && sheet.isPartOfPass
                 && versions.staleness(of: sheet) == .newer
         }

@@ -16,13 +16,13 @@ package import Sends
 /// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
 /// duplicates at most as many pushes as there are permits.
 ///
-/// Functions that are called for every push are mutating even if they change nothing. A call of a non-mutating one
-/// copies the whole plan, which costs as much as a small step.
+/// Functions that are called for every push are mutating even if they change nothing. For a call of a non-mutating one
+/// the compiler copies the whole plan, which costs as much as a small step.
 package struct DeliveryPlan {
     package let limits: SenderLimits
     let seed: UInt64
     package var actions = DeliveryActions()
-    /// The time of the newest event that has one. Events that decide nothing by time have none.
+    /// The time of the newest event that carries one. Events whose handling does not depend on the time carry none.
     var time = CurrentTime(now: Instant(nanoseconds: 0), unixMilliseconds: 0)
 
     // MARK: Values that answer single questions
@@ -63,14 +63,15 @@ package struct DeliveryPlan {
 
     // MARK: The step
 
-    /// Does everything that is due: sends permitted pushes, writes and commits. The loop calls it after one or more
-    /// events. The order:
+    /// Does everything that is due: lets pushes leave, writes and commits. The loop calls it after one or more events.
+    /// The order:
     ///
-    /// 1. Takeovers go on, so that sheets may begin in this step.
+    /// 1. Takeovers of lanes go on.
     /// 2. Lines whose wait has ended return to the queues.
     /// 3. Records that waited for a lease are written, before new ones.
-    /// 4. Pushes take the permits and the room on the connections, and leave.
-    /// 5. Sheets that block other apps move to a tier. They had a chance to leave before.
+    /// 4. Pushes leave, as permits and room on the connections allow.
+    /// 5. Lines and sheets that hold up others move to a tier. This comes after the pushes, so that they could leave
+    ///    first.
     /// 6. Outcomes are written, also those of this step.
     /// 7. Offsets are committed, after the outcomes below them.
     /// 8. Partitions are paused and resumed by the memory that is used now.
@@ -135,11 +136,11 @@ package struct DeliveryPlan {
     /// - Parameter until: the offset of our marker.
     package mutating func receiptReadEnded(lane number: Int32, until: Int64, at time: CurrentTime) {
         self.time = time
-        begin(lanes.receiptsWereRead(lane: number, until: until, at: time.now, into: &actions))
+        beginSheets(lanes.receiptsWereRead(lane: number, until: until, at: time.now, into: &actions))
     }
 
-    /// Gives up all lanes at the group's request. Pushes that have not left are withdrawn, the others finish, and the
-    /// next owner takes the rest.
+    /// Gives up all lanes at the group's request. Pushes that are not sent yet are withdrawn, the others finish, and
+    /// the next owner of each lane does the remaining jobs.
     package mutating func revoked(by deadline: Instant, at time: CurrentTime) {
         self.time = time
         for lane in lanes.beginRelease(by: deadline) { leaveSheetsToNextOwner(of: lane) }
@@ -157,7 +158,7 @@ package struct DeliveryPlan {
     /// - Parameter isAccepted: false if the group refused them.
     package mutating func committed(_ number: Int, isAccepted: Bool, at time: CurrentTime) {
         self.time = time
-        begin(lanes.committed(number, isAccepted: isAccepted, at: time.now, into: &actions))
+        beginSheets(lanes.committed(number, isAccepted: isAccepted, at: time.now, into: &actions))
     }
 
     /// Handles the end of a topic's partition: all records below the offset were read.
@@ -165,11 +166,11 @@ package struct DeliveryPlan {
         lanes.reachedEnd(of: topic, lane: number, at: offset)
     }
 
-    /// Handles a poll that left no fetched record in the consumer. Every record before a reported end has been handled,
-    /// so the ends can be confirmed.
+    /// Handles a poll that left no fetched record in the consumer. So no record lies after an end that was reported
+    /// before, and the ends can be confirmed (`LaneOwnership`).
     package mutating func consumerIsDrained() { lanes.confirmEnds() }
 
-    /// Returns the offset from which a topic of a lane is read, or nil if the lane is not in hand.
+    /// Returns the offset from which a topic of a lane is read, or nil if the lane is not ours.
     package func position(of topic: JobTopic, lane number: Int32) -> Int64? {
         lanes.position(of: topic, lane: number)
     }

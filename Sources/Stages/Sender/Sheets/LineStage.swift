@@ -23,14 +23,14 @@ enum LineStage: Sendable, Hashable {
 /// The stage of a push, from its departure to its final answer.
 enum PushStage: Sendable, Hashable {
     case inFlight
-    /// The request has passed its deadline, and the final answer is still to come. Until then no other push
-    /// may use the token.
+    /// The request has passed its deadline, and the final answer is still to come. Until then no other push may use the
+    /// token.
     case overdue
 }
 
 /// An event that changes the stage of a line.
 enum LineEvent: Sendable, Hashable {
-    /// The line is queued to be dispatched again: its wait has ended, its intent is stored, or it waits for suspect
+    /// The line is queued outside the order of its sheet: its wait has ended, its intent is stored, or it waits for
     /// connections.
     case requeued
     /// The write of the line's intent is ordered.

@@ -11,7 +11,7 @@ struct LineState: Sendable {
     var connections = PushConnections.usual
     /// Whether APNs has never accepted its token, according to the sheet.
     var isUnproven = false
-    /// Whether its push is the probe that tests whether the app's breaker may close.
+    /// Whether its push is the probe of the app's open breaker (`Breaker`).
     var isProbe = false
     /// Number of pauses after which it was pushed again in this process.
     var pausesHere: UInt8 = 0

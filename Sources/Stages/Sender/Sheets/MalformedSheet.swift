@@ -26,7 +26,12 @@ package struct MalformedSheet: Sendable {
         topic: JobTopic, offset: Int64, error: SheetError, key: [UInt8]?, value: [UInt8]?,
         headers: [RecordHeader], writtenAt: Int64
     ) {
-        (self.topic, self.offset, self.error) = (topic, offset, error)
-        (self.key, self.value, self.headers, self.writtenAt) = (key, value, headers, writtenAt)
+        self.topic = topic
+        self.offset = offset
+        self.error = error
+        self.key = key
+        self.value = value
+        self.headers = headers
+        self.writtenAt = writtenAt
     }
 }

@@ -9,6 +9,9 @@ internal import Sends
 ///
 /// It is a class, because many tables refer to it and its lines change with every push. It is used on the thread of its
 /// loop only.
+///
+/// Access to properties that every push needs several times is unchecked, because the checks cost a sixth of the plan's
+/// time. This is safe: only one thread uses them, and nothing that is called during an access touches them.
 package final class Sheet {
     package let topic: JobTopic
     /// Its offset in the topic's partition of `lane`.
@@ -19,8 +22,9 @@ package final class Sheet {
     /// The lines whose tokens APNs had never accepted when the sheet was written.
     package let unprovenLines: LineSet
     @safe @exclusivity(unchecked) package private(set) var content: SheetContent
-    /// A strong reference, because access to an unowned one costs more than all other bookkeeping of a push.
-    /// A lane that is given up has dropped its sheets when it is freed.
+    /// A strong reference, because access to an unowned one costs more than all other bookkeeping of a push. A lane
+    /// refers to sheets that have not begun, and drops them at the latest when it is given up. So no cycle of
+    /// references stays.
     let lane: Lane
     package let app: AppQueues
     /// Fingerprint of the group, if the send names one.
@@ -46,27 +50,25 @@ package final class Sheet {
 
     // MARK: Lines
 
-    // Access is unchecked here and in other properties, because every push accesses them several times, and the checks
-    // cost a sixth of the plan's time. This is safe: only one thread uses them, and nothing that is called during an
-    // access touches them.
-
     /// The states of the lines, by their numbers.
     @safe @exclusivity(unchecked) private(set) var states: [LineState]
     /// Number of lines that are not done.
     @safe @exclusivity(unchecked) private(set) var unfinishedLines: Int
     /// Number of lines that are not decided.
     @safe @exclusivity(unchecked) private(set) var undecidedLines: Int
-    /// The subject of each line: only one push at a time may be under way for a subject. It is empty until
-    /// `ensureSubjects`, which comes before the first line leaves.
+    /// The subject of each line: the activity or start token that it pushes to. Only one push at a time may be under
+    /// way for a subject. The array is empty until `ensureSubjects`, which comes before the first line leaves.
     @safe @exclusivity(unchecked) private(set) var subjects: [UInt64] = []
     /// The activity of each line, for sends to a recipient's scope; otherwise empty.
     private(set) var activities: [Fingerprint] = []
     /// The line that is dispatched next. The lines before it were dispatched, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
-    /// Whether it goes ahead of earlier sheets of the same update. A pass is the pushes of one update through a lane. The
-    /// next update takes it over in the middle: at the sheet and line that the interrupted pass had reached.
+    /// Whether the sheet continues an interrupted pass (`InterruptedPasses`): an earlier update to the group was on its
+    /// way through the lane when this update replaced it. Then the sheet goes ahead of earlier sheets of its update,
+    /// whose phones have received the earlier update.
     private(set) var continuesPass = false
-    /// The lines before this number were passed over, because the interrupted pass had reached them. They leave last.
+    /// The lines before this number were passed over, because their phones have received the interrupted update. They
+    /// leave last.
     private(set) var passedOver = 0
 
     /// The outcomes that are not written yet.
@@ -78,17 +80,19 @@ package final class Sheet {
     package internal(set) var slot = -1
     /// Its index in `GroupSheets`, which alone changes it; -1 if it is not in the list.
     var indexInGroup = -1
-    /// Whether an earlier owner may have begun it, or a duplicate of it may exist.
+    /// Whether an earlier owner may have begun it, or a duplicate of it may exist, so that the ledger of receipts
+    /// (`ReceiptLedger`) may show that its jobs are done.
     var needsLedger = false
     /// The revision of the ledger with which its lines were compared.
     var comparedLedgerRevision = 0
     /// Whether the connections were asked about it and can push it.
     var isSendable = false
-    /// Whether a push or an intent of it was ordered. Then it counts for the turn of its lane.
+    /// Whether a push or an intent of it was ordered. Only such a sheet counts among the few sheets that a lane sends
+    /// in its turn (`LaneRotation`).
     var hasUsedTurn = false
     /// Whether it is in the queue of its app.
     var isQueued = false
-    /// Whether it is among the sheets with outcomes that are not written.
+    /// Whether it waits in `OutcomeRecords` for the records of its outcomes to be written.
     var awaitsRecord = false
     /// Whether a line of it is left to the next owner of the lane. Then its offset is not finished here.
     var isLeftToNextOwner = false
@@ -104,22 +108,32 @@ package final class Sheet {
         _ record: SheetRecord, from topic: JobTopic, at offset: Int64, in lane: Lane, of app: AppQueues,
         group: Fingerprint?
     ) {
-        (self.topic, self.offset, self.lane, self.app, self.group) = (topic, offset, lane, app, group)
-        (head, index, content) = (record.head, record.index, record.content)
+        self.topic = topic
+        self.offset = offset
+        self.lane = lane
+        self.app = app
+        self.group = group
+        head = record.head
+        index = record.index
+        content = record.content
         unprovenLines = record.unprovenLines
-        let firstWrittenAt = record.origin == nil ? record.writtenAt : nil
-        writtenAt = firstWrittenAt ?? record.head.acceptedAt
         if let origin = record.origin {
             originPosition = JobPosition(
                 topic: origin.topic, partition: origin.partition, offset: origin.offset)
             var lines: [Int] = []
             origin.lines.forEachLine { lines.append($0) }
             originLines = lines
-            (attempt, earlierTries, reason) = (origin.attempt, origin.countedPushes, origin.reason)
+            attempt = origin.attempt
+            earlierTries = origin.countedPushes
+            reason = origin.reason
+            writtenAt = record.head.acceptedAt
         } else {
             originPosition = JobPosition(topic: topic.word, partition: lane.number, offset: offset)
             originLines = nil
-            (attempt, earlierTries, reason) = (1, 0, nil)
+            attempt = 1
+            earlierTries = 0
+            reason = nil
+            writtenAt = record.writtenAt ?? record.head.acceptedAt
         }
         states = Array(repeating: LineState(), count: record.index.lines.count)
         unfinishedLines = states.count
@@ -129,7 +143,7 @@ package final class Sheet {
 
     package var lineCount: Int { states.count }
     var isInHand: Bool { slot >= 0 }
-    /// Whether no line of the sheet waits to be dispatched now or later: all are decided, or left to the next owner.
+    /// Whether no line of the sheet is dispatched any more: all lines are decided, or left to the next owner.
     var isOver: Bool { undecidedLines == 0 || isLeftToNextOwner }
 
     /// Approximate memory of the sheet, in bytes.
@@ -137,7 +151,7 @@ package final class Sheet {
         content.byteCount + states.count * Self.byteCountPerLine + Self.byteCountOfRest
     }
 
-    /// Frees the content of a sheet that has left the hand.
+    /// Frees the content of a sheet that is no longer in hand.
     func freeContent() {
         template = nil
         content = SheetContent(body: [], apns: [], flotilla: [], to: [])
@@ -156,9 +170,9 @@ package final class Sheet {
         (Int(tag >> lineBitCount), Int(tag & ((1 << lineBitCount) - 1)))
     }
 
-    /// Returns the `apns-id` of a push of a line. It is the same whenever this attempt is made, also by another owner,
-    /// so that a duplicated push can be found. The last two groups of the id, of 16 and 48 bits, are the attempt and
-    /// the line.
+    /// Returns the `apns-id` of the pushes of a line. It depends only on the position of the job and the attempt. So if
+    /// another owner repeats a push, both pushes have the same id, and the duplicate can be found. The last two groups
+    /// of the id, of 16 and 48 bits, are the attempt and the line.
     package func pushID(of line: Int) -> PushID {
         if pushIDHigh == 0 {
             let text = "\(originPosition.topic)/\(originPosition.partition)/\(originPosition.offset)"
@@ -177,18 +191,22 @@ package final class Sheet {
 
     // MARK: Subjects and activities
 
-    /// Computes the subjects once.
+    /// Computes the subjects, if this was not done before.
     @inline(__always)
     func ensureSubjects(seed: UInt64) { if subjects.isEmpty { subjects = makeSubjects(seed: seed) } }
 
+    /// Computes the activities, for the versions of a send to a recipient's scope.
     func computeActivities(seed: UInt64) { activities = makeActivities(seed: seed) }
 }
 
 // MARK: Stages of lines
 
 extension Sheet {
-    /// Moves a line to its next stage. Returns false if the event has no effect in its stage. The event `finished` also
-    /// clears the line's reservation. So a caller that gives the permit back reads the reservation first.
+    /// Moves a line to its next stage, and updates the counts. Returns false if the event has no effect in the line's
+    /// stage.
+    ///
+    /// The event `finished` also clears the line's reservation. So a caller that gives the permit back reads the
+    /// reservation first.
     @inline(__always) @discardableResult
     func move(_ line: Int, on event: LineEvent) -> Bool {
         let before = states[line]
@@ -214,8 +232,8 @@ extension Sheet {
     }
 
     /// Moves an ordinary line (`LineState.isOrdinary`) of a plain sheet whose first push leaves. It does the same as
-    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent. It also
-    /// holds the subject and takes the permit in `LineClaims`.
+    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent, and has
+    /// `LineClaims` hold the subject and take the permit.
     func pushOrdinary(_ line: Int) {
         states[line].stage = .pushing(.inFlight)
         states[line].reservation = .permit
@@ -230,7 +248,7 @@ extension Sheet {
         countWaitingStart(line, before: before)
     }
 
-    /// Sets the connections that a line uses.
+    /// Sets the connections that a line uses or needs.
     func setConnections(_ connections: PushConnections, for line: Int) {
         let before = states[line]
         if before.connections == connections { return }
@@ -253,7 +271,8 @@ extension Sheet {
         if head.event == .start { recountStart(line, before: before) }
     }
 
-    /// Does the work of `countWaitingStart` for a start. It is a separate function, so that only the check is inlined.
+    /// Does the work of `countWaitingStart` for a start. It is a separate function, so that only the check above is
+    /// inlined.
     private func recountStart(_ line: Int, before: LineState) {
         let after = states[line]
         if before.awaitsConnection == after.awaitsConnection, before.connections == after.connections {
@@ -265,23 +284,24 @@ extension Sheet {
 
     // MARK: Order of lines
 
-    /// Whether its lines need only a permit, capacity of the connections and a free subject. Starts also need an
+    /// Whether its lines need only a permit, room on the connections and a free subject to leave. Starts also need an
     /// intent, and jobs from a tier may have a duplicate.
     var isPlain: Bool { head.event != .start && originLines == nil }
 
-    /// Whether it is part of a pass: of an update to a whole group that the next update replaces.
+    /// Whether it is part of a pass that a newer update can interrupt: of an update to a whole group that may be
+    /// replaced.
     var isPartOfPass: Bool { isPlain && head.event == .update && head.scope == .group && head.isConflatable }
 
     /// Sets whether the sheet goes ahead of earlier sheets of its update.
     func setContinuesPass(_ continues: Bool) { continuesPass = continues }
 
-    /// Lets the pass continue at a line. The lines before it come last.
+    /// Lets the sheet continue an interrupted pass at a line. The lines before it come last.
     func continuePass(at line: Int) {
         continuesPass = true
         (cursor, passedOver) = (line, line)
     }
 
-    /// Returns to the lines that were passed over.
+    /// Moves the cursor back to the lines that were passed over.
     func returnToPassedOverLines() {
         continuesPass = false
         (cursor, passedOver) = (0, 0)

@@ -1,7 +1,7 @@
 internal import Jobs
 
 /// The sheets in hand: those that were read and are not finished, by slot and by group. A slot is an index, by which
-/// the tag of a push names its sheet. So a slot is reused only after its sheet is finished.
+/// the tag of a push names its sheet (`Sheet.tag`). So a slot is reused only after its sheet is finished.
 ///
 /// `Lane.sheetCount`, `AppQueues.sheetCount` and the memory change only here.
 struct SheetsInHand {
@@ -35,7 +35,7 @@ struct SheetsInHand {
     /// Returns the begun sheets of a group.
     func sheets(of group: Fingerprint) -> [Sheet] { groups[group]?.sheets ?? [] }
 
-    /// Takes a sheet in hand.
+    /// Adds a sheet that was read.
     mutating func add(_ sheet: Sheet) {
         if let slot = freeSlots.popLast() {
             slots[slot] = sheet

@@ -18,7 +18,7 @@ struct UnwrittenOutcomes {
     mutating func addAccepted(_ line: Int) { accepted.insert(line) }
 
     mutating func add(_ line: Int, as outcome: LineOutcome) {
-        // The newest outcome comes first, because neighbors often share one.
+        // The search begins with the newest outcome, because neighboring lines often share one.
         for index in others.indices.reversed() where others[index].outcome == outcome {
             others[index].lines.insert(line)
             return

@@ -33,8 +33,9 @@ struct NewestVersions {
     /// Returns the reason why the sheet's jobs must not be sent any more; nil if they may be sent.
     func staleness(of sheet: Sheet) -> Staleness? { groups.staleness(of: sheet.head, group: sheet.group) }
 
-    /// Returns whether a newer version of the line's activity is known, for a send to a recipient's scope.
-    func isOutdated(_ sheet: Sheet, line: Int) -> Bool {
+    /// Returns whether a newer version than the sheet's is known for the line's activity, and replaces the line. Only
+    /// sends to a recipient's scope have such versions.
+    func hasNewerActivityVersion(than sheet: Sheet, line: Int) -> Bool {
         let isReplaceableUpdate = sheet.head.event == .update && sheet.head.isConflatable
         guard isReplaceableUpdate, !sheet.activities.isEmpty else { return false }
         return activities.isOlder(sheet.head.version, of: sheet.activities[line])

@@ -42,7 +42,7 @@ extension DeliveryPlan {
     /// Moves a line to a tier, because its connections are full. The move does not count as a try. An earlier reason
     /// stays, because it tells the next attempt that APNs has refused the token (`Sheet.wasRefusedBefore`).
     mutating func moveLineWithoutRoom(_ sheet: Sheet, line: Int) {
-        let reason = sheet.reason ?? "suspects_wait"
+        let reason = sheet.reason ?? "connections_full"
         let tier = eviction.tier(for: sheet, at: time.now)
         decide(sheet, line: line, as: .move(of: line, on: sheet, to: tier, reason: reason))
     }

@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import HTTPServer
 import Lifecycle
@@ -26,7 +27,17 @@ struct HTTPServerTLSTests {
     private func renew() throws {
         let certificate = authority.issue(for: ["localhost", "127.0.0.1"])
         try write(certificate.chainPEM, to: "chain.pem")
-        try write(certificate.keyPEM, to: "key.pem")
+        try writeKey(certificate.keyPEM)
+    }
+
+    /// Writes a key that only its owner can read.
+    private func writeKey(_ text: String) throws {
+        try write(text, to: "key.pem")
+        try setKeyMode(0o600)
+    }
+
+    private func setKeyMode(_ mode: Int) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path("key.pem"))
     }
 
     private func credentials() throws -> ServerCredentials {
@@ -73,6 +84,12 @@ struct HTTPServerTLSTests {
         #expect(parallel == String(repeating: "200", count: 40))
     }
 
+    @Test func `a key that every user can read is refused`() throws {
+        try setKeyMode(0o644)
+        let error = #expect(throws: PEMError.self) { try credentials() }
+        #expect(error?.description.contains("key.pem") == true)
+    }
+
     @Test func `another certificate, plain text and old TLS are refused`() async throws {
         let server = try server(try credentials())
         try write(CertificateAuthority(name: "other").certificatePEM, to: "ca.pem")
@@ -108,7 +125,7 @@ struct HTTPServerTLSTests {
         #expect(problem.contains("does not belong to key"), "\(problem)")
         #expect(credentials.refresh() == .unchanged, "the same problem is reported once")
         #expect(try await curl(base) == "hello", "the earlier certificate is in use")
-        try write(next.keyPEM, to: "key.pem")
+        try writeKey(next.keyPEM)
         #expect(credentials.refresh() == .renewed)
         #expect(try await curl(base) == "curl 60", "the new certificate is for another name")
         let renewed = try await curl(

@@ -17,12 +17,9 @@ package enum PEM {
         }
     }
 
-    /// Reads a private key without a password.
-    ///
-    /// - Parameter isPrivate: whether to refuse a file that users other than its owner and the owner's group can
-    ///   read.
-    package static func privateKey(from source: PEMSource, isPrivate: Bool) throws(PEMError) -> KeyPair {
-        let text = try source.read(isPrivate: isPrivate)
+    /// Reads a private key without a password. Its file must be readable only for its owner and the owner's group.
+    package static func privateKey(from source: PEMSource) throws(PEMError) -> KeyPair {
+        let text = try source.read(isPrivate: true)
         if let key = unsafe read(text, body: { unsafe PEM_read_bio_PrivateKey($0, nil, refusePassword, nil) })
         {
             return unsafe KeyPair(owning: key)

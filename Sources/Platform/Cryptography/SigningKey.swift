@@ -9,17 +9,17 @@ package struct SigningKey: Sendable {
     private static let derCapacity = 128
 
     /// Loads a PEM file, which only its owner and the owner's group may read.
-    package init(file path: String) throws(PEMError) { try self.init(source: .file(path), isPrivate: true) }
+    package init(file path: String) throws(PEMError) { try self.init(source: .file(path)) }
 
     package init(pem: String) throws(PEMError) {
-        try self.init(source: .text(pem, name: "the given key"), isPrivate: true)
+        try self.init(source: .text(pem, name: "the given key"))
     }
 
     /// Creates a new key, for tests and for the simulator.
     package init() { key = KeyPair.makeP256() }
 
-    private init(source: PEMSource, isPrivate: Bool) throws(PEMError) {
-        key = try PEM.privateKey(from: source, isPrivate: isPrivate)
+    private init(source: PEMSource) throws(PEMError) {
+        key = try PEM.privateKey(from: source)
         if let problem = key.problemForES256 { throw PEMError("key \(source.name) \(problem)") }
     }
 

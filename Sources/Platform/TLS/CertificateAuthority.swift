@@ -42,7 +42,7 @@ package struct CertificateAuthority: Sendable {
     /// Loads a CA that was created before.
     package init(certificate: PEMSource, key: PEMSource) throws(PEMError) {
         self.certificate = try PEM.certificates(from: certificate)[0]
-        self.key = try PEM.privateKey(from: key, isPrivate: true)
+        self.key = try PEM.privateKey(from: key)
         guard self.certificate.belongs(to: self.key) else {
             throw PEMError("certificate \(certificate.name) does not belong to key \(key.name)")
         }

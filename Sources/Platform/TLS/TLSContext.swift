@@ -81,7 +81,7 @@ package enum TLSTrust: Sendable {
         let context = try TLSContext(
             isClient: false, protocols: protocols, acceptsPeersWithoutALPN: acceptsPeersWithoutALPN)
         let certificates = try PEM.certificates(from: chain)
-        let privateKey = try PEM.privateKey(from: key, isPrivate: false)
+        let privateKey = try PEM.privateKey(from: key)
         guard certificates[0].belongs(to: privateKey) else {
             throw PEMError(
                 "certificate \(chain.name) does not belong to key \(key.name): use the key that it was made with, "

@@ -29,7 +29,7 @@ package final class AppQueues {
     /// Lines that wait to be dispatched again.
     private var requeued = FIFOQueue<QueuedLine>()
     /// Lines that wait for the unproven and for the suspect connections. None waits here for the usual ones.
-    private var connectionQueues = ByConnections(repeating: ConnectionQueue())
+    @safe @exclusivity(unchecked) var waitingLines = ByConnections(repeating: ConnectionQueue())
 
     // MARK: Connections
 
@@ -72,8 +72,8 @@ package final class AppQueues {
 
     /// Whether sheets or single lines wait.
     var hasWork: Bool {
-        !sheets.isEmpty || !requeued.isEmpty || !connectionQueues[.unproven].isEmpty
-            || !connectionQueues[.suspect].isEmpty
+        !sheets.isEmpty || !requeued.isEmpty || !waitingLines[.unproven].isEmpty
+            || !waitingLines[.suspect].isEmpty
     }
 
     /// Notes that APNs has answered one of its pushes. The push no longer counts in `pushesInFlight`.
@@ -108,43 +108,6 @@ package final class AppQueues {
 
     /// Subtracts pushes that were ordered in this step from the capacity, if it is known.
     func useCapacity(_ count: Int, of connections: PushConnections) { capacity[connections]? -= count }
-
-    // MARK: Lines that wait for connections
-
-    /// Whether no more lines may wait for these connections.
-    func isQueueFull(of connections: PushConnections) -> Bool { connectionQueues[connections].isFull }
-
-    /// Queues a line for these connections.
-    func queue(_ line: QueuedLine, for connections: PushConnections, at now: Instant) {
-        line.sheet.move(line.line, on: .requeued)
-        connectionQueues[connections].append(line, at: now)
-    }
-
-    /// Removes the next line that waits for these connections, and returns it. Returns nil if none waits, or if the
-    /// connections are known to be full.
-    func takeLine(waitingFor connections: PushConnections) -> QueuedLine? {
-        (capacity[connections] ?? 1) > 0 ? connectionQueues[connections].takeFirst() : nil
-    }
-
-    /// Queues a line again that was taken and could not leave. It goes behind the others.
-    func putBack(_ line: QueuedLine, waitingFor connections: PushConnections) {
-        connectionQueues[connections].putBack(line)
-    }
-
-    /// Notes that a line of the queue was dispatched.
-    func noteQueueMoved(of connections: PushConnections, at now: Instant) {
-        connectionQueues[connections].movedAt = now
-    }
-
-    /// Whether these connections have taken none of the waiting lines for some time.
-    func isQueueStuck(of connections: PushConnections, at now: Instant) -> Bool {
-        connectionQueues[connections].isStuck(at: now)
-    }
-
-    /// Removes all lines that wait for these connections, and returns them. The caller puts back those that stay.
-    func takeAllLines(waitingFor connections: PushConnections) -> FIFOQueue<QueuedLine> {
-        connectionQueues[connections].takeAll()
-    }
 
     // MARK: Open breaker
 

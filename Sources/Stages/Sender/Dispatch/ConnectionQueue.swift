@@ -1,42 +1,46 @@
 internal import Containers
 internal import Lifecycle
 
-/// The lines of an app that wait for its unproven or its suspect connections.
+/// The lines of an app that wait for its unproven or its suspect connections, in the order in which they came. A line
+/// that is beyond a limit moves to a tier, or uses the usual connections (`DeliveryPlan+Eviction`, `LineDecision`).
 struct ConnectionQueue {
-    /// Limit of waiting lines. There is one, because the sheets of waiting lines hold up their partitions. At the
-    /// limit, lines with a suspect token move to a tier, and lines with an unproven one use the usual connections
-    /// (`LineDecision`).
+    /// Limit of waiting lines, because their sheets hold up their partitions.
     static let linesMax = 1_000
+    /// Limit of a line's wait.
+    static let waitMilliseconds = 2_000
 
-    private var lines = FIFOQueue<QueuedLine>()
-    /// Time at which a line of the queue was last dispatched, or at which the first line came.
-    var movedAt = Instant(nanoseconds: 0)
+    private struct WaitingLine {
+        let line: QueuedLine
+        let since: Instant
+    }
+
+    private var lines = FIFOQueue<WaitingLine>()
 
     var isEmpty: Bool { lines.isEmpty }
     var isFull: Bool { lines.count >= Self.linesMax }
-
-    /// Whether lines wait and none was dispatched for some time, because the connections are full.
-    func isStuck(at now: Instant) -> Bool {
-        !lines.isEmpty && now.milliseconds(since: movedAt) >= AppSilence.shortMilliseconds
-    }
+    var first: QueuedLine? { lines.first?.line }
 
     mutating func append(_ line: QueuedLine, at now: Instant) {
-        if lines.isEmpty { movedAt = now }
-        lines.append(line)
+        line.sheet.move(line.line, on: .requeued)
+        lines.append(WaitingLine(line: line, since: now))
     }
 
-    /// Appends a line that was taken and could not leave. The queue has not moved.
-    mutating func putBack(_ line: QueuedLine) { lines.append(line) }
+    mutating func removeFirst() { lines.removeFirst() }
 
-    mutating func takeFirst() -> QueuedLine? {
-        guard let line = lines.first else { return nil }
+    mutating func moveFirstToEnd() {
+        guard let first = lines.first else { return }
         lines.removeFirst()
-        return line
+        lines.append(first)
     }
 
-    mutating func takeAll() -> FIFOQueue<QueuedLine> {
-        let taken = lines
-        lines = FIFOQueue()
+    /// Removes the lines that have waited as long as they may, and returns them.
+    mutating func takeLinesAtLimit(at now: Instant) -> [QueuedLine] {
+        var taken: [QueuedLine] = []
+        lines.removeAll { waiting in
+            let isAtLimit = now.milliseconds(since: waiting.since) >= Self.waitMilliseconds
+            if isAtLimit { taken.append(waiting.line) }
+            return isAtLimit
+        }
         return taken
     }
 }

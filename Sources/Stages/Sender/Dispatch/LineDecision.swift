@@ -128,9 +128,11 @@ extension DeliveryPlan {
     ) -> PushConnections {
         if wasRefused(sheet, line: line) { return .suspect }
         guard sheet.app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line) else { return .usual }
-        // If the unproven connections and their queue are full, the token uses the usual connections. Otherwise anyone
-        // who invents tokens could stop the pushes to honest new phones.
-        let mayWait = !sheet.app.isQueueFull(of: .unproven)
+        // A line beyond the limits of the queue uses the usual connections. Otherwise anyone who invents tokens could
+        // stop the pushes to honest new phones. So does a line with a permit, which others need.
+        let state = sheet.states[line]
+        let mayWait =
+            state.reservation == .nothing && !state.hasWaited && !sheet.app.waitingLines[.unproven].isFull
         return mayWait || hasRoom(of: .unproven, for: sheet, line: line, by: availability)
             ? .unproven : .usual
     }

@@ -81,7 +81,7 @@ extension DeliveryPlan {
             sheet.app.sheets.countDispatched(1, of: jobClass)
             return 1
         case .waitsForConnections(let connections):
-            sheet.app.queue(QueuedLine(sheet: sheet, line: sheet.cursor), for: connections, at: time.now)
+            wait(QueuedLine(sheet: sheet, line: sheet.cursor), for: connections)
             return 1
         case .staysInQueue: return 0
         }
@@ -98,7 +98,7 @@ extension DeliveryPlan {
             switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
             case .progress: return true
             case .waitsForConnections(let connections):
-                app.queue(next, for: connections, at: time.now)
+                wait(next, for: connections)
                 return true
             case .staysInQueue:
                 // It goes to the end of the queue, so that it does not hold up lines that can leave.
@@ -113,23 +113,40 @@ extension DeliveryPlan {
         waitingFor connections: PushConnections, of app: AppQueues, in turn: inout AppTurn,
         by availability: AvailabilityCheck
     ) -> Bool {
-        guard !turn.mustSkipQueue[connections], let next = app.takeLine(waitingFor: connections)
+        let areKnownFull = app.capacity[connections].map { $0 <= 0 } ?? false
+        guard !areKnownFull, !turn.mustSkipQueue[connections], let next = app.waitingLines[connections].first
         else { return false }
         // The line was decided while it was queued.
-        if !next.isQueued { return true }
+        if !next.isQueued {
+            app.waitingLines[connections].removeFirst()
+            return true
+        }
         switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
         case .progress:
-            app.noteQueueMoved(of: connections, at: time.now)
+            app.waitingLines[connections].removeFirst()
             return true
         case .waitsForConnections(let others) where others != connections:
             // More is known about its token than when it was queued.
-            app.queue(next, for: others, at: time.now)
+            app.waitingLines[connections].removeFirst()
+            wait(next, for: others)
             return true
         case .waitsForConnections, .staysInQueue:
-            app.putBack(next, waitingFor: connections)
+            // The room that is left may be for a waiting start behind it, or for a line that has a permit.
+            let hasRoom = app.capacity[connections].map { $0 > 0 } ?? false
+            if hasRoom { app.waitingLines[connections].moveFirstToEnd() }
             turn.mustSkipQueue[connections] = true
             return false
         }
+    }
+
+    /// Lets a line wait for connections, or moves it to a tier if too many lines wait for them.
+    private mutating func wait(_ line: QueuedLine, for connections: PushConnections) {
+        let (sheet, app) = (line.sheet, line.sheet.app)
+        if app.waitingLines[connections].isFull { return moveLineWithoutRoom(sheet, line: line.line) }
+        // A waiting start, whose intent is stored, is counted by its connections (`AppQueues.waitingStarts`).
+        let isWaitingStart = sheet.states[line.line].reservation == .permitAndIntent
+        if isWaitingStart { sheet.setConnections(connections, for: line.line) }
+        app.waitingLines[connections].append(line, at: time.now)
     }
 
     // MARK: Single lines
@@ -158,7 +175,7 @@ extension DeliveryPlan {
             sheet.setConnections(connections, for: line)
             if isProbe { beginProbe(sheet, line: line) }
             storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permitsLeft), in: &turn)
-        case .waitForConnections(let connections): return wait(for: connections, sheet, line: line)
+        case .waitForConnections(let connections): return .waitsForConnections(connections)
         case .block: claims.block(sheet, line: line)
         case .stayInQueue: return .staysInQueue
         case .skip:
@@ -172,19 +189,6 @@ extension DeliveryPlan {
             moveWaiting(sheet, to: tier, reason: reason)
         }
         return .progress
-    }
-
-    /// Lets a line wait for connections, or moves it to a tier if too many lines wait for them.
-    private mutating func wait(
-        for connections: PushConnections, _ sheet: Sheet, line: Int
-    ) -> DispatchResult {
-        if sheet.app.isQueueFull(of: connections) {
-            moveLineWithoutRoom(sheet, line: line)
-            return .progress
-        }
-        // A waiting start, whose intent is stored, is counted by its connections (`AppQueues.waitingStarts`).
-        if sheet.states[line].reservation == .permitAndIntent { sheet.setConnections(connections, for: line) }
-        return .waitsForConnections(connections)
     }
 
     /// Lets the line probe the app's open breaker, unless it does already.

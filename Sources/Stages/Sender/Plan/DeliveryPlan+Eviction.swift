@@ -1,5 +1,4 @@
 internal import APNs
-internal import Containers
 internal import Lifecycle
 
 // The eviction: lines and sheets that hold up others move to a tier. Lines hold up others if their connections are
@@ -9,32 +8,26 @@ extension DeliveryPlan {
     mutating func evict(by availability: AvailabilityCheck) {
         let isDue = eviction.takeDueCheck(at: time.now)
         guard isDue else { return }
-        evictLinesInStuckQueues()
+        endLongWaits()
         evictSheetsOfSilentApps(by: availability)
     }
 
     // MARK: Lines that wait for full connections
 
-    private mutating func evictLinesInStuckQueues() {
+    /// Ends the waits that have lasted as long as they may. Unproven tokens use the usual connections from now on.
+    /// Suspect ones move to a tier if they hold up other sheets, and go on waiting if not.
+    private mutating func endLongWaits() {
         for app in queues.apps {
-            for connections in PushConnections.allCases
-            where app.isQueueStuck(of: connections, at: time.now) {
-                evictLines(of: app, waitingFor: connections)
+            for next in app.waitingLines[.unproven].takeLinesAtLimit(at: time.now) where next.isQueued {
+                next.sheet.endWait(for: next.line)
+                app.requeue(next)
             }
-        }
-    }
-
-    /// Moves the lines that wait for these connections to a tier, if other sheets wait behind theirs.
-    private mutating func evictLines(of app: AppQueues, waitingFor connections: PushConnections) {
-        var waiting = app.takeAllLines(waitingFor: connections)
-        while let next = waiting.first {
-            waiting.removeFirst()
-            // The line was decided while it was queued, so it only leaves the queue.
-            if !next.isQueued { continue }
-            if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
-                moveLineWithoutRoom(next.sheet, line: next.line)
-            } else {
-                app.putBack(next, waitingFor: connections)
+            for next in app.waitingLines[.suspect].takeLinesAtLimit(at: time.now) where next.isQueued {
+                if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
+                    moveLineWithoutRoom(next.sheet, line: next.line)
+                } else {
+                    app.waitingLines[.suspect].append(next, at: time.now)
+                }
             }
         }
     }

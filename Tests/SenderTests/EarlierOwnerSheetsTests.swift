@@ -11,7 +11,7 @@ import Testing
 
     @Test func `an end that was reached early counts when it is confirmed`() {
         var sheets = tier()
-        sheets.reachedEnd(at: 100, isSettled: false)
+        sheets.reachedEnd(at: 100, isConfirmed: false)
         #expect(sheets.mayBeUnfinished(finished))
         sheets.confirmEnd()
         #expect(!sheets.mayBeUnfinished(finished))
@@ -19,7 +19,7 @@ import Testing
 
     @Test func `an end that a record has followed does not count`() {
         var sheets = tier()
-        sheets.reachedEnd(at: 100, isSettled: false)
+        sheets.reachedEnd(at: 100, isConfirmed: false)
         sheets.recordArrived()
         sheets.confirmEnd()
         #expect(sheets.mayBeUnfinished(finished))
@@ -27,7 +27,7 @@ import Testing
 
     @Test func `an end that a sheet of ours may have followed does not count`() {
         var sheets = tier()
-        sheets.reachedEnd(at: 100, isSettled: false)
+        sheets.reachedEnd(at: 100, isConfirmed: false)
         sheets.addOwnSheetWithoutOffset(receiptsFrom: 3)
         sheets.confirmEnd()
         #expect(sheets.mayBeUnfinished(finished), "our sheet may lie at offset 100")

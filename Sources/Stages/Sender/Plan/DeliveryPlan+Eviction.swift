@@ -24,14 +24,14 @@ extension DeliveryPlan {
         }
     }
 
-    /// Moves the lines that wait for these connections to a tier, if other sheets wait behind theirs.
+    /// Moves the lines that wait for these connections to a tier, if their sheets hold up other sheets.
     private mutating func evictLines(of app: AppQueues, waitingFor connections: PushConnections) {
         var waiting = app.takeAllLines(waitingFor: connections)
         while let next = waiting.first {
             waiting.removeFirst()
-            // The line was decided while it was queued, so it only leaves the queue.
+            // A line that was decided while it was queued only leaves the queue.
             if !next.isQueued { continue }
-            if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
+            if eviction.holdsUpOthers(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
                 moveLineWithoutRoom(next.sheet, line: next.line)
             } else {
                 app.putBack(next, waitingFor: connections)

@@ -45,7 +45,8 @@ package final class NodeOutages: ClusterDelays {
 
     package func refusal(by call: CoordinatorCall, at now: Instant) -> ErrorCode? {
         switch call {
-        // This call has no id, so its coordinator is unknown. If that one is away, it refuses the client's next request.
+        // This call has no id, so its coordinator is unknown. If that one is away, it refuses the next request of the
+        // client.
         case .findGroup, .findTransaction: nil
         case .group(let id), .join(let id, _): isLeaderAway(of: id, at: now) ? .notCoordinator : nil
         case .transaction(let id), .end(let id): isLeaderAway(of: id, at: now) ? .notCoordinator : nil

@@ -47,8 +47,7 @@ struct Breaker: Sendable {
 
     // MARK: Answers
 
-    /// Counts a good answer: an accepted push, or an answer that neither blames the app's settings nor refuses the token
-    /// as unknown.
+    /// Counts a good answer (`Counts.good`).
     mutating func countGoodAnswer(at now: Instant) {
         window.advance(to: now)
         window.current.good += 1

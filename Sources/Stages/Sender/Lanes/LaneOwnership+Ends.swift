@@ -1,8 +1,8 @@
-// The ends of partitions, which show whether all sheets of earlier owners were read. Once these sheets are finished, the
-// next owner does not need the receipts about them (`EarlierOwnerSheets`).
+// The ends of partitions. They show whether all sheets of earlier owners were read. Once these sheets are finished,
+// the next owner does not need the receipts about them (`EarlierOwnerSheets`).
 //
-// When the consumer reports the end of a partition, all records below it were read. The end is *confirmed* if no earlier
-// owner can write a sheet after it. Only a confirmed end shows that all sheets of earlier owners were read.
+// When the consumer reports the end of a partition, all records below it were read. The end is *confirmed* if no
+// earlier owner can write a sheet after it. Only a confirmed end shows that all sheets of earlier owners were read.
 //
 // - If the pushes of earlier owners have ended (the lane is `open`), a reported end is confirmed at once.
 // - Before that, an earlier owner may still write a sheet after the end. The end is kept as unconfirmed, because the

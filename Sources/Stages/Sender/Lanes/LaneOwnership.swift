@@ -10,8 +10,8 @@ internal import Lifecycle
 /// - `+Release`: how lanes are given up.
 ///
 /// **Takeover.** A lane must not push jobs that an earlier owner has pushed. The earlier owner has stored the outcomes
-/// of its pushes in `receipts`, so the lane reads these first. If the earlier owner may still have pushes in flight, the
-/// lane waits until they have ended, and reads their receipts too. Each lane is in one phase (`LanePhase`):
+/// of its pushes in `receipts`, so the lane reads these first. If the earlier owner may still have pushes in flight,
+/// the lane waits until they have ended, and reads their receipts too. Each lane is in one phase (`LanePhase`):
 ///
 /// | phase | a lane enters it | the lane waits until |
 /// |---|---|---|

@@ -74,7 +74,7 @@ extension DeliveryPlan {
         }
     }
 
-    /// Dispatches the line at a sheet's cursor alone. Returns the number of lines: 1, or 0 if the line cannot leave now.
+    /// Dispatches the line at a sheet's cursor. Returns the number of lines: 1, or 0 if the line cannot leave now.
     private mutating func dispatchLineAtCursor(
         of sheet: Sheet, jobClass: JobClass, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {

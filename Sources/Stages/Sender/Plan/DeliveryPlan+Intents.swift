@@ -32,9 +32,10 @@ extension DeliveryPlan {
             in: sheet.lane, at: time, into: &actions)
     }
 
-    /// Returns whether a later line is unsent and may store its intent with the first one. The checks of `LineDecision`
-    /// that hold for the whole sheet were made for the first line. Two checks of single lines are left out: whether the recipient is erased, because erased lines of queued sheets are dropped at once; and
-    /// whether the activity has a newer version, because a start has no activity yet.
+    /// Returns whether a later line is unsent and may store its intent with the first one. `LineDecision` has made the
+    /// checks of the whole sheet for the first line. Two of its checks of single lines are not repeated here: whether
+    /// the recipient is erased, because erased lines of queued sheets are dropped at once; and whether the activity has
+    /// a newer version, because a start has no activity yet.
     private mutating func mayStoreIntentWithFirst(_ sheet: Sheet, line: Int) -> Bool {
         let avoidsUsualConnections =
             sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)

@@ -8,7 +8,8 @@ extension DeliveryPlan {
     enum DispatchResult {
         /// The line is no longer in its queue: it left, ended, or waits for its intent, its subject or a tier.
         case progress
-        /// The line has to wait for the unproven or the suspect connections. The caller queues it. Other lines continue.
+        /// The line has to wait for the unproven or the suspect connections. The caller queues it. Other lines
+        /// continue.
         case waitsForConnections(PushConnections)
         /// The line cannot leave now: a permit or room on the connections is missing, or a probe is under way. The
         /// caller keeps it in its queue. Lines behind it that have a permit already, or use other connections, may
@@ -36,7 +37,8 @@ extension DeliveryPlan {
             if isProbe { beginProbe(sheet, line: line) }
             push(sheet, line: line, over: connections, in: &turn)
         case .storeIntent(let startsMax, let connections, let isProbe):
-            // The start becomes a waiting start of these connections (`AppQueues.waitingStarts`), so they are set first.
+            // They are set first, because the start now becomes a waiting start of these connections
+            // (`AppQueues.waitingStarts`).
             sheet.setConnections(connections, for: line)
             if isProbe { beginProbe(sheet, line: line) }
             storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permitsLeft), in: &turn)

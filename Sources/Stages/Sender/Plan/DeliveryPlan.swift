@@ -70,7 +70,7 @@ package struct DeliveryPlan {
     /// 2. Lines whose wait has ended return to the queues.
     /// 3. Records that waited for a lease are written, before new ones.
     /// 4. Pushes leave, as permits and room on the connections allow.
-    /// 5. Lines and sheets that hold up others move to a tier. This comes after 4, so that lines which can leave are not
+    /// 5. Lines and sheets that hold up others move to a tier. This comes after 4, so that lines that can leave are not
     ///    moved.
     /// 6. Outcomes are written, also those of this step.
     /// 7. Offsets are committed, after the outcomes below them.

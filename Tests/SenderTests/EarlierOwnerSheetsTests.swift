@@ -9,7 +9,7 @@ import Testing
 
     private func tier() -> EarlierOwnerSheets { EarlierOwnerSheets(below: 0, receiptsFrom: 5, isTier: true) }
 
-    @Test func `an end that was reached early counts when it is confirmed`() {
+    @Test func `an end is no boundary until it is confirmed`() {
         var sheets = tier()
         sheets.reachedEnd(at: 100, isConfirmed: false)
         #expect(sheets.mayBeUnfinished(finished))
@@ -17,7 +17,7 @@ import Testing
         #expect(!sheets.mayBeUnfinished(finished))
     }
 
-    @Test func `an end that a record has followed does not count`() {
+    @Test func `an end that a record has followed is not confirmed`() {
         var sheets = tier()
         sheets.reachedEnd(at: 100, isConfirmed: false)
         sheets.recordArrived()
@@ -25,7 +25,7 @@ import Testing
         #expect(sheets.mayBeUnfinished(finished))
     }
 
-    @Test func `an end that a sheet of ours may have followed does not count`() {
+    @Test func `an end that a sheet of ours may have followed is not confirmed`() {
         var sheets = tier()
         sheets.reachedEnd(at: 100, isConfirmed: false)
         sheets.addOwnSheetWithoutOffset(receiptsFrom: 3)

@@ -29,7 +29,7 @@ import Topics
         #expect(try stand.redrive().preview().letters == 1)
         #expect(try stand.records(of: .jobsLater5s).isEmpty, "a preview writes nothing")
 
-        let tally = try stand.redriveAll()
+        let tally = try stand.executeRedrive()
         #expect(tally.letters == 1 && tally.jobs == 3)
         let records = try stand.records(of: .jobsLater5s)
         let record = try #require(records.first)
@@ -37,13 +37,13 @@ import Topics
         // The jobs begin again: at the position of the dead letter, with the first attempt.
         let origin = try SheetOrigin(parsing: Array((record.headers["origin"] ?? "").utf8).span)
         #expect(origin.topic == "dead-letters" && origin.partition == 1 && origin.offset == id.offset)
-        #expect(origin.lines == LineSet(all: 3) && origin.attempt == 1 && origin.countedPushes == 0)
+        #expect(origin.lines == LineSet(all: 3) && origin.attempt == 1 && origin.earlierTries == 0)
         #expect(origin.reason == nil && origin.dueAt > stand.now)
         #expect(record.headers["flotilla-redriven"] == id.text)
         #expect(record.headers.keys.allSatisfy { !$0.hasPrefix("flotilla-dead") })
         #expect(try stand.states() == [.redriven])
 
-        #expect(try stand.redriveAll(run: "r2").letters == 0)
+        #expect(try stand.executeRedrive(run: "r2").letters == 0)
         #expect(try stand.records(of: .jobsLater5s).count == 1)
         let audit = try stand.records(of: .audit).map { String(decoding: $0.value ?? [], as: UTF8.self) }
         #expect(audit.count == 1 && audit[0].contains("dead-letters.redrive") && audit[0].contains("tester"))
@@ -52,7 +52,7 @@ import Topics
     @Test func `a redriven sheet keeps the unproven lines of the jobs that are sent`() throws {
         let head = stand.head()
         let origin = SheetOrigin(
-            topic: "jobs", partition: 0, offset: 7, lines: LineSet(all: 3), attempt: 4, countedPushes: 6,
+            topic: "jobs", partition: 0, offset: 7, lines: LineSet(all: 3), attempt: 4, earlierTries: 6,
             dueAt: 0)
         var unproven = LineSet()
         unproven.append(0)
@@ -62,7 +62,7 @@ import Topics
             headers: stand.sheetHeaders(head, to: 0..<3) + [
                 ("origin", origin.headerValue), ("unproven", UnprovenLines.headerValue(of: unproven) ?? []),
             ])
-        #expect(try stand.redriveAll().jobs == 3)
+        #expect(try stand.executeRedrive().jobs == 3)
         #expect(try stand.records(of: .jobsLater5s).first?.headers["unproven"] == "0,2")
     }
 
@@ -75,7 +75,7 @@ import Topics
             hasComeBack = true
         }
         #expect(hasComeBack && tally.letters == 1)
-        #expect(try stand.redriveAll(run: "r2").letters == 1)
+        #expect(try stand.executeRedrive(run: "r2").letters == 1)
     }
 
     @Test
@@ -99,11 +99,11 @@ import Topics
             try stand.redrive(busyMilliseconds: 60_000).preview().skipped == [.busy: 2],
             "the other call may still be running")
 
-        let tally = try stand.redriveAll()
+        let tally = try stand.executeRedrive()
         #expect(tally.alreadySent == 1 && tally.letters == 1)
         #expect(try stand.states() == [.redriven, .redriven])
         #expect(try stand.records(of: .jobsLater5s).count == 2)
-        #expect(try stand.redriveAll(run: "r2").letters == 0)
+        #expect(try stand.executeRedrive(run: "r2").letters == 0)
     }
 
     @Test func `two calls at the same time send each dead letter once`() async throws {
@@ -157,7 +157,7 @@ import Topics
             LedgerRow(version: 6, startedAt: stand.now, type: "Match").encoded(), to: .starts, lane: 0,
             key: ledgerKey.bytes)
 
-        let tally = try stand.redriveAll()
+        let tally = try stand.executeRedrive()
         #expect(
             tally.skipped == [.expired: 1, .newer: 2, .ended: 1, .startedSince: 1, .cancelled: 1], "\(tally)"
         )
@@ -176,7 +176,7 @@ import Topics
         row.writtenAt = stand.now
         row.endVersion = 9
         try stand.write(row.encoded(), to: .starts, lane: 0, key: ScopeKey(app: "shop", activity: "a1").bytes)
-        let tally = try stand.redriveAll()
+        let tally = try stand.executeRedrive()
         #expect(tally.jobs == 1 && tally.skipped == [.ended: 1], "\(tally)")
     }
 
@@ -200,7 +200,7 @@ import Topics
             from: .jobs, lane: 0, stage: "sender", code: "sheet_malformed", value: report,
             headers: [("apns", [])])
 
-        let tally = try stand.redriveAll()
+        let tally = try stand.executeRedrive()
         #expect(tally.letters == 2, "\(tally)")
         #expect(tally.skipped == [.unknownTopic: 1, .notKept: 1, .unreadable: 1])
         let reports = try stand.records(of: .reports)
@@ -222,7 +222,7 @@ import Topics
             row.lastSendAt = lastAt
             try stand.write(row.encoded(), to: .groups, lane: lane, key: key)
         }
-        let tally = try stand.redriveAll()
+        let tally = try stand.executeRedrive()
         #expect(tally.letters == 1 && tally.skipped == [.newer: 1], "\(tally)")
         #expect(try stand.records(of: .sends).map(\.key) == [ScopeKey(app: "shop", group: "quiet").bytes])
     }
@@ -243,7 +243,7 @@ import Topics
         #expect(try count { $0.since = stand.now } == 3)
         #expect(try count { $0.since = stand.now + 1 } == 0)
         #expect(try count { $0.until = stand.now } == 0)
-        try stand.redriveAll(stand.filter { $0.app = "bank" })
+        try stand.executeRedrive(stand.filter { $0.app = "bank" })
         let sent = try stand.records(of: .jobsLater5s)
         #expect(sent.count == 1 && sent[0].headers["flotilla"]?.contains("app: bank\n") == true)
     }
@@ -259,6 +259,6 @@ import Topics
         #expect(try discard.execute { _ in } == 2)
         #expect(try stand.states() == [.discarded, .discarded])
         #expect(try discard.execute { _ in } == 0)
-        #expect(try stand.redriveAll().letters == 0)
+        #expect(try stand.executeRedrive().letters == 0)
     }
 }

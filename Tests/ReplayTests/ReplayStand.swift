@@ -14,9 +14,9 @@ import Topics
 /// have written, and the calls of a replay. No stage runs.
 struct ReplayStand {
     static let lanes = 2
-    /// The busy time with which the next call takes over the dead letters of an unfinished one at once, even in the
-    /// same millisecond.
-    static let takeoverAtOnce: Int64 = -1
+    /// A busy time that is over at once: a call takes over the dead letters of an unfinished call, even in the same
+    /// millisecond.
+    static let elapsedBusyTime: Int64 = -1
 
     private let cluster: TestCluster
     let bed: TestBed
@@ -92,7 +92,7 @@ struct ReplayStand {
     ) throws -> DeadLetterID {
         let origin = SheetOrigin(
             topic: "jobs", partition: lane, offset: 7, lines: LineSet(all: phones.count), attempt: 4,
-            countedPushes: 6,
+            earlierTries: 6,
             dueAt: 0, reason: "InternalServerError")
         return try writeDeadLetter(
             from: .jobsLater2m, lane: lane, stage: "sender", code: code, value: Self.body,
@@ -113,7 +113,7 @@ struct ReplayStand {
         return DeadLetterID(partition: lane, offset: offset)
     }
 
-    /// Writes the mark of a call, which tells what the call did with dead letters or jobs.
+    /// Writes a mark: what a call did with dead letters or jobs.
     func writeMark(_ mark: DeadLetterMark, lane: Int32) throws {
         try write(
             mark.encoded(), to: .deadLetters, lane: lane,
@@ -135,16 +135,16 @@ struct ReplayStand {
     ///   - busyMilliseconds: The time for which the dead letters of another unfinished call are left alone.
     func redrive(
         _ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1",
-        busyMilliseconds: Int64 = ReplayStand.takeoverAtOnce
+        busyMilliseconds: Int64 = ReplayStand.elapsedBusyTime
     ) -> Redrive {
         Redrive(
             deadLetters: deadLetters, filter: filter, author: "tester", run: run,
             busyMilliseconds: busyMilliseconds)
     }
 
-    /// Redrives with a new run.
+    /// Makes a call of redrive and executes it.
     @discardableResult
-    func redriveAll(_ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1") throws
+    func executeRedrive(_ filter: DeadLetterFilter = DeadLetterFilter(), run: String = "r1") throws
         -> Redrive.Tally
     {
         try redrive(filter, run: run).execute { _ in }
@@ -153,7 +153,7 @@ struct ReplayStand {
     /// Returns a call of resend. The parameters are those of `redrive`.
     func resend(
         _ send: String = "s1", app: String = "shop", withUnknownStarts: Bool = false, run: String = "r1",
-        busyMilliseconds: Int64 = ReplayStand.takeoverAtOnce
+        busyMilliseconds: Int64 = ReplayStand.elapsedBusyTime
     ) -> Resend {
         Resend(
             deadLetters: deadLetters, send: send, of: app, withUnknownStarts: withUnknownStarts,

@@ -132,10 +132,10 @@ import Topics
         }
         // Redrive sends the first job, and resend the second one.
         let firstLetter = stand.filter { $0.ids = [DeadLetterID(partition: 0, offset: 0)] }
-        #expect(try stand.redriveAll(firstLetter).letters == 1)
+        #expect(try stand.executeRedrive(firstLetter).letters == 1)
         let resent = try resend(run: "r2")
         #expect(resent.jobs == 1 && resent.sentBefore == 1, "\(resent)")
-        let remaining = try stand.redriveAll(run: "r3")
+        let remaining = try stand.executeRedrive(run: "r3")
         #expect(remaining.letters == 0 && remaining.skipped == [.resent: 1], "\(remaining)")
         #expect(try stand.records(of: .jobsLater5s).count == 2)
         #expect(try stand.states() == [.redriven, .redriven], "a resent dead letter is not listed as open")

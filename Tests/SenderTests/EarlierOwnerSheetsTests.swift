@@ -9,25 +9,25 @@ import Testing
 
     private func tier() -> EarlierOwnerSheets { EarlierOwnerSheets(below: 0, receiptsFrom: 5, isTier: true) }
 
-    @Test func `an end that was reached early counts when it is confirmed`() {
+    @Test func `an end is no boundary until it is confirmed`() {
         var sheets = tier()
-        sheets.reachedEnd(at: 100, isSettled: false)
+        sheets.reachedEnd(at: 100, isConfirmed: false)
         #expect(sheets.mayBeUnfinished(finished))
         sheets.confirmEnd()
         #expect(!sheets.mayBeUnfinished(finished))
     }
 
-    @Test func `an end that a record has followed does not count`() {
+    @Test func `an end that a record has followed is not confirmed`() {
         var sheets = tier()
-        sheets.reachedEnd(at: 100, isSettled: false)
+        sheets.reachedEnd(at: 100, isConfirmed: false)
         sheets.recordArrived()
         sheets.confirmEnd()
         #expect(sheets.mayBeUnfinished(finished))
     }
 
-    @Test func `an end that a sheet of ours may have followed does not count`() {
+    @Test func `an end that a sheet of ours may have followed is not confirmed`() {
         var sheets = tier()
-        sheets.reachedEnd(at: 100, isSettled: false)
+        sheets.reachedEnd(at: 100, isConfirmed: false)
         sheets.addOwnSheetWithoutOffset(receiptsFrom: 3)
         sheets.confirmEnd()
         #expect(sheets.mayBeUnfinished(finished), "our sheet may lie at offset 100")

@@ -112,7 +112,7 @@ import Testing
         #expect(movedSheets.allSatisfy { $0.app == "silent" && $0.tier == .seconds5 })
         #expect(
             movedSheets.allSatisfy {
-                $0.origin.countedPushes == 0 && $0.origin.reason == "apns_silent"
+                $0.origin.earlierTries == 0 && $0.origin.reason == "apns_silent"
             })
     }
 
@@ -191,7 +191,7 @@ import Testing
         // The push of the first sheet has the tag 0, because it is line 0 in slot 0.
         plan.ended(0, as: PushAnswer(.unknown(.connectionLost)), at: time)
         run(milliseconds: 500)
-        #expect(movedSheets.count == 4 && movedSheets.last?.origin.countedPushes == 1)
+        #expect(movedSheets.count == 4 && movedSheets.last?.origin.earlierTries == 1)
         #expect(pushedApps == ["silent", "shop"])
     }
 }

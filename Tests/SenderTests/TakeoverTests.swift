@@ -93,7 +93,7 @@ import Testing
         plan.receiptReadEnded(lane: 0, until: 1, at: time)
         let origin = SheetOrigin(
             topic: Self.sheetPosition.topic, partition: 0, offset: 0, lines: LineSet(all: 1), attempt: 2,
-            countedPushes: 1, dueAt: time.unixMilliseconds)
+            earlierTries: 1, dueAt: time.unixMilliseconds)
         plan.arrived(try sheet(from: origin), from: .later5s, lane: 0, offset: 0, at: time)
         // After the settling time the receipts are read again.
         _ = step(after: 10_000)

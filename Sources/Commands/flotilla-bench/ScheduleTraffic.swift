@@ -17,14 +17,16 @@ internal import Topics
 final class ScheduleTraffic {
     /// The first user number of the steady stream. It is above all numbers of the simultaneous timers.
     private static let streamNumbersStart = 10_000_000
-    /// The time from a schedule of the steady stream to its timer, so that the scheduler has stored it before.
+    /// The time from a schedule of the steady stream to its timer. It is long enough that the scheduler has stored the
+    /// schedule before the timer is due.
     private static let streamOffsetMilliseconds: Int64 = 3_000
     /// The time after the end of the stream in which its last sends must be visible.
     private static let streamExcessSecondsMax = 60
     /// An hour, so that no timer expires in a slow run.
     private static let latenessMillisecondsMax: Int64 = 3_600_000
     private static let processingMillisecondsMax = 600_000
-    // The times of all sends and commands, in milliseconds since 1970. No decision of the scheduler depends on them.
+    // The times inside sends and commands. No decision of the scheduler depends on them: an offset counts from the
+    // broker's timestamp of the record.
     private static let sendTime: Int64 = 1_763_600_000_000
     private static let commandTime: Int64 = 1
 
@@ -108,7 +110,7 @@ final class ScheduleTraffic {
                 scheduledCount += 1
             }
             try poll(waitMilliseconds: 1) { value in
-                // The scheduler accepts the send at the due time.
+                // The acceptance time of a timed send is the time at which it was due.
                 let dueAt = try Send.decode(value, with: reader).acceptedAt
                 latencies.append(Double(WallTime.now().milliseconds - dueAt) / 1000)
             }

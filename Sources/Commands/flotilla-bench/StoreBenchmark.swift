@@ -4,8 +4,8 @@ internal import Store
 internal import Telemetry
 
 /// A measurement of the LMDB store with the rows of a lane: written in random order, then scanned. A key has
-/// an app, a group and a token of 32 to 80 bytes, as in `app/0042/…`; a value has 24 bytes. A fifth of them
-/// is in one large group, the rest in 4,000 small ones.
+/// an app, a group and a token of 32 to 80 bytes, as in `app/0042/…`; a value has 24 bytes. A fifth of the rows
+/// are in one large group, the others in 4,000 small ones.
 enum StoreBenchmark {
     private static let smallGroups = 4000
     /// The targets, in rows per second.
@@ -30,6 +30,7 @@ enum StoreBenchmark {
             let directory = try BenchmarkDirectory()
             let environment = try LMDBEnvironment(directory: directory.path, tables: ["registry"])
             inserts.append(try Usage.measure { try upsertRows(into: environment, options: options) })
+            // The same rows again: the keys come from a fixed seed.
             updates.append(try Usage.measure { try upsertRows(into: environment, options: options) })
             scans += try (0..<5).map { _ in try scanRows(of: environment, groups: 0..<1) }
             smallScans += try (0..<5).map { _ in try scanRows(of: environment, groups: 1..<1001) }
@@ -90,6 +91,7 @@ enum StoreBenchmark {
             if options.isSorted { batch.sort() }
             try environment.write { transaction throws(StoreError) in
                 try transaction.apply(batch, to: table)
+                // Stages write their progress in the same transaction, so it is part of the cost.
                 try transaction.setAppliedProgress(
                     AppliedProgress(offset: Int64(written), completeUntil: .now()), ofTopic: "registry",
                     partition: 0)
@@ -101,6 +103,7 @@ enum StoreBenchmark {
     private static func scanRows(of environment: LMDBEnvironment, groups: Range<Int>) throws -> RowRate {
         let table = environment.table(named: "registry")
         var rows = 0
+        // Every row is touched, so that the compiler cannot leave the reading out.
         var sum = 0
         let usage = try Usage.measure {
             for group in groups {

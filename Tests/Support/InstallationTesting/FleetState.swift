@@ -3,10 +3,12 @@ internal import ProcessTesting
 
 /// The rows in the state files of a process, read by `mdb_dump`, LMDB's own tool.
 package struct FleetState {
-    /// Tables with these suffixes have offsets, times and past changes instead of content. They are left out.
+    /// The ends of the names of tables without content, which are left out: progress of a topic (`.applied`), and past
+    /// changes (the table `reported`; the space is the one in `FILE TABLE`).
     private static let suffixesWithoutContent = [".applied", " reported"]
 
-    /// The rows of each table, named as `FILE TABLE`: values by key, as hexadecimal text after a space.
+    /// The rows of each table, named `FILE TABLE`: values by key. Keys and values are hexadecimal text, with the space
+    /// that `mdb_dump` writes before them.
     private var tables: [String: [Substring: Substring]] = [:]
 
     init(under directory: String) async throws {
@@ -47,9 +49,10 @@ package struct FleetState {
             let (rows, otherRows) = (tables[name] ?? [:], other.tables[name] ?? [:])
             let differingKeys = Set(rows.keys).union(otherRows.keys).filter { rows[$0] != otherRows[$0] }
             guard let firstKey = differingKeys.min() else { return nil }
+            // Keys and values begin with a space.
             return """
-                \(name): \(differingKeys.count) of \(otherRows.count) rows differ;\(firstKey) \
-                has\(rows[firstKey] ?? " nothing"), not\(otherRows[firstKey] ?? " anything")
+                \(name): \(differingKeys.count) of \(otherRows.count) rows differ. Key\(firstKey):\
+                \(rows[firstKey] ?? " nothing") instead of\(otherRows[firstKey] ?? " nothing")
                 """
         }
     }

@@ -30,10 +30,14 @@ package final class NodeOutages: ClusterDelays {
 
     package func start(node: Int) { outages.withLock { $0.removeAll { $0.node == node } } }
 
+    // MARK: No other delays
+
     package func topicWasCreated(_ topic: String, at now: Instant) {}
     package func deletionDelayMilliseconds(ofTopic topic: String, at now: Instant) -> Int { 0 }
     package func visibility(of topic: String, at now: Instant) -> TopicVisibility { .whole }
     package func refusal(ofAppendTo topic: String, partition: Int32, at now: Instant) -> ErrorCode? { nil }
+
+    // MARK: Refusals of nodes that are away
 
     package func refusal(byLeaderOf topic: String, partition: Int32, at now: Instant) -> ErrorCode? {
         isLeaderAway(of: "\(topic)/\(partition)", at: now) ? .notLeaderOrFollower : nil
@@ -41,7 +45,8 @@ package final class NodeOutages: ClusterDelays {
 
     package func refusal(by call: CoordinatorCall, at now: Instant) -> ErrorCode? {
         switch call {
-        // The request does not say which coordinator it looks for. The coordinator then refuses the next request.
+        // This call has no id, so its coordinator is unknown. If that one is away, it refuses the next request of the
+        // client.
         case .findGroup, .findTransaction: nil
         case .group(let id), .join(let id, _): isLeaderAway(of: id, at: now) ? .notCoordinator : nil
         case .transaction(let id), .end(let id): isLeaderAway(of: id, at: now) ? .notCoordinator : nil

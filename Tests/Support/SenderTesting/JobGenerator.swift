@@ -55,12 +55,13 @@ package struct JobGenerator {
     package func finish() -> Bool { writer.finish() }
 
     private mutating func writeNextSend() {
-        // Ten of 100 sends start a group, four end one, and the others are updates.
-        let percentile = random.number(below: 100)
-        let startsGroup = percentile < 10 && groups.count < Self.groupsMax
+        // Of 100 sends, ten start a group, four end one, and the others are updates. At the limit of groups, ends take
+        // the place of starts.
+        let choice = random.number(below: 100)
+        let startsGroup = choice < 10 && groups.count < Self.groupsMax
         if groups.isEmpty || startsGroup { return startGroup() }
         let index = random.number(below: groups.count)
-        if percentile < 14 {
+        if choice < 14 {
             let group = groups.remove(at: index)
             send(.end, to: group)
         } else {
@@ -78,6 +79,7 @@ package struct JobGenerator {
             default: 1_000 + random.number(below: 2_000)
             }
         let app = SenderTestApps.apps[random.number(below: SenderTestApps.apps.count)]
+        // The generation is the version of the start, which `send` makes next.
         let group = Group(
             name: "group-\(groupCount)", app: app,
             environment: app.id == "news" && random.number(below: 2) == 0 ? .sandbox : .production,
@@ -133,8 +135,8 @@ package struct JobGenerator {
         let startFields =
             head.event == .start
             ? #","attributes-type":"MatchAttributes","attributes":{},"alert":{"title":"a","body":"b"}"# : ""
-        let updateFields =
+        let commonFields =
             #""timestamp":\#(head.version),"event":"\#(head.event.rawValue)","content-state":{"home":1}"#
-        return Array(#"{"aps":{\#(updateFields)\#(startFields)}}"#.utf8)
+        return Array(#"{"aps":{\#(commonFields)\#(startFields)}}"#.utf8)
     }
 }

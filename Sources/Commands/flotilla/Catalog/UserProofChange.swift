@@ -16,7 +16,7 @@ struct UserProofChange {
         .flag("--retire", "user-proof: makes the older of two secrets invalid"),
         .value(
             "--require",
-            "user-proof: yes refuses a phone's report that names a user without a proof, expiring also one whose proof has no expiry and installation; no accepts both"
+            "user-proof: which reports that name a user are refused. yes: those without a proof; expiring: also those whose proof lacks an expiry or an installation; no: none, but a proof that is present must be right"
         ),
         .flag("--off", "user-proof: with --yes, deletes the secrets; then no report needs a proof"),
     ]
@@ -124,7 +124,7 @@ struct UserProofChange {
             case .optional: print("a proof is optional, and is checked if it is present")
             case .any: print("a report that names a user needs a proof")
             case .expiring:
-                print("a report that names a user needs a proof with an expiry and the installation")
+                print("a report that names a user needs a proof that expires and names the installation")
             }
             print("a proof that expires is SECONDS.HMAC.INSTALLATION: see User proofs in the operator's book")
         } else {

@@ -55,7 +55,7 @@ package struct SheetHead: Sendable, Hashable {
     package var event: PushEvent
     /// Seconds since 1970 after which the push is no longer useful.
     package var deadline: Int64
-    /// The limit for `SheetOrigin.countedPushes`: the maximum number of pushes of one job that were answered or
+    /// The limit for `SheetOrigin.earlierTries`: the maximum number of pushes of one job that were answered or
     /// lost. A push that APNs certainly did not process does not count.
     package var triesMax = SheetHead.triesDefault
     /// Whether a newer version may replace this one while it waits.

@@ -2,7 +2,7 @@
 /// at which they were first written, and their attempts so far. It is the header `origin` of a sheet. A sheet
 /// at its first position has none.
 package struct SheetOrigin: Sendable, Hashable {
-    /// The largest number that `attempt` and `countedPushes` may have in a record.
+    /// The largest number that `attempt` and `earlierTries` may have in a record.
     package static let attemptMax = 1_000_000
 
     // The first position. With the line's number it identifies a job through all its attempts.
@@ -18,16 +18,16 @@ package struct SheetOrigin: Sendable, Hashable {
     /// The number of the attempt that this sheet is for, from 1. Each move to a topic for jobs that wait, such
     /// as `jobs.later.5s`, adds one.
     package var attempt: Int
-    /// The number of pushes so far that count against `SheetHead.triesMax`. Pushes that waited for the
-    /// repair of an app's setting do not count.
-    package var countedPushes: Int
+    /// The number of tries before this attempt: pushes that count against `SheetHead.triesMax`. Pushes that failed
+    /// because of an app's setting do not count.
+    package var earlierTries: Int
     /// Milliseconds since 1970 before which the jobs are not pushed.
     package var dueAt: Int64
     /// The reason why the last attempt was not final.
     package var reason: String?
 
     package init(
-        topic: String, partition: Int32, offset: Int64, lines: LineSet, attempt: Int, countedPushes: Int = 0,
+        topic: String, partition: Int32, offset: Int64, lines: LineSet, attempt: Int, earlierTries: Int = 0,
         dueAt: Int64, reason: String? = nil
     ) {
         self.topic = topic
@@ -35,7 +35,7 @@ package struct SheetOrigin: Sendable, Hashable {
         self.offset = offset
         self.lines = lines
         self.attempt = attempt
-        self.countedPushes = countedPushes
+        self.earlierTries = earlierTries
         self.dueAt = dueAt
         self.reason = reason
     }
@@ -48,7 +48,7 @@ package struct SheetOrigin: Sendable, Hashable {
         writer.append(.offset, value: offset)
         writer.append(.lines, value: lines.text)
         writer.append(.attempt, value: Int64(attempt))
-        writer.append(.tries, value: countedPushes == 0 ? nil : String(countedPushes))
+        writer.append(.tries, value: earlierTries == 0 ? nil : String(earlierTries))
         writer.append(.dueAt, value: dueAt)
         writer.append(.reason, value: reason)
         return writer.bytes
@@ -62,7 +62,7 @@ package struct SheetOrigin: Sendable, Hashable {
             partition: Int32(try header.number(of: .partition, in: 0...Int64(Int32.max))),
             offset: try header.number(of: .offset), lines: lines,
             attempt: Int(try header.number(of: .attempt, in: 1...Int64(Self.attemptMax))),
-            countedPushes: Int(try header.optionalNumber(of: .tries, in: 0...Int64(Self.attemptMax)) ?? 0),
+            earlierTries: Int(try header.optionalNumber(of: .tries, in: 0...Int64(Self.attemptMax)) ?? 0),
             dueAt: try header.number(of: .dueAt), reason: header.optionalText(of: .reason))
     }
 }

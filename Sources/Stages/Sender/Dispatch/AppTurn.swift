@@ -13,14 +13,3 @@ struct AppTurn {
     /// Whether a line was dispatched.
     var hasProgress: Bool { linesLeft < AppQueues.turnLinesMax }
 }
-
-/// The result of the dispatch of one line.
-enum DispatchResult {
-    /// The line is no longer in its queue: it left, ended, or waits for its intent, its subject or a tier.
-    case progress
-    /// The line has to wait for the unproven or the suspect connections. The caller queues it. Other lines continue.
-    case waitsForConnections(PushConnections)
-    /// The line cannot leave now: a permit or room on the connections is missing, or a probe is under way. The caller
-    /// keeps it in its queue. Lines behind it that have a permit already, or use other connections, may still leave.
-    case staysInQueue
-}

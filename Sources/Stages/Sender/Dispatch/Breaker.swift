@@ -10,19 +10,19 @@ internal import Lifecycle
 /// Refusals of unproven tokens do not count, because anyone with a report key can invent such tokens and could pause
 /// all pushes of the app. `UnprovenTokens` handles them.
 struct Breaker: Sendable {
-    /// The breaker opens from this number of recipients whose proven tokens were refused. Recipients are counted,
+    /// The breaker opens when the proven tokens of at least this many recipients were refused. Recipients are counted,
     /// because one person can have several tokens, but cannot make many recipients with accepted tokens.
     static let refusedRecipientsMin = 20
-    /// The breaker opens from this number of answers that blame the app's settings.
+    /// The breaker opens when at least this many answers blame the app's settings.
     static let misconfiguredAnswersMin = 3
-    /// The breaker opens only if wrong answers of one kind are at least this share of themselves and the good answers.
-    /// The two kinds of wrong answers are not added up.
+    /// The breaker opens only if the wrong answers of one kind are at least this share of those answers and the good
+    /// ones together. Wrong answers of the other kind are left out.
     static let wrongShareMin = 0.5
     /// Pause before a probe, after the breaker has opened or a probe has failed.
     static let probePauseMilliseconds = 5_000
 
     private struct Counts: AnswerCounts {
-        /// Accepted pushes, and all other answers that do not blame the app's settings.
+        /// Accepted pushes, and answers that neither blame the app's settings nor refuse the token as unknown.
         var good = 0
         /// Refusals of proven tokens.
         var refusedTokens = 0
@@ -47,7 +47,7 @@ struct Breaker: Sendable {
 
     // MARK: Answers
 
-    /// Counts an accepted push, or another answer that does not blame the app's settings.
+    /// Counts a good answer (`Counts.good`).
     mutating func countGoodAnswer(at now: Instant) {
         window.advance(to: now)
         window.current.good += 1

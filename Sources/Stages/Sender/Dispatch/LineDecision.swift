@@ -3,7 +3,7 @@ internal import Jobs
 internal import Lifecycle
 internal import Payloads
 
-/// The decision about a line that is dispatched: it is pushed, it waits, or its job ends. `DeliveryPlan+Dispatch`
+/// The decision about a line that is dispatched: it is pushed, it waits, or its job ends. `DeliveryPlan+SingleLines`
 /// carries it out.
 enum LineDecision: Sendable {
     /// The push leaves.

@@ -26,7 +26,7 @@ extension Sheet {
     }
 
     /// The first unsent line from the cursor on, then of the lines that were passed over.
-    var nextUnsent: Int? { nextUnsentFromCursor ?? (0..<passedOver).first(where: isUnsent) }
+    var nextUnsent: Int? { nextUnsentFromCursor ?? (0..<passedOverCount).first(where: isUnsent) }
 
     private var nextUnsentFromCursor: Int? { (cursor..<lineCount).first(where: isUnsent) }
 

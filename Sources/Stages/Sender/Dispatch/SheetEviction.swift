@@ -44,15 +44,15 @@ struct SheetEviction {
         hasSeveralApps && apps.contains(where: \.silence.blocksOthers)
     }
 
-    /// Returns whether a sheet has to move: its app blocks others, another sheet waits behind it, and its lane is kept.
+    /// Returns whether a sheet has to move: its app blocks others, it holds up other sheets, and its lane is kept.
     func mustMakeRoom(_ sheet: Sheet, memory: SheetMemory) -> Bool {
         guard hasSeveralApps, sheet.app.silence.blocksOthers, !sheet.lane.isLeaving else { return false }
-        return isSheetBehind(sheet, memory: memory)
+        return holdsUpOthers(sheet, memory: memory)
     }
 
-    /// Returns whether another sheet may wait until this one is finished: the memory is full, or sheets wait for the
+    /// Returns whether other sheets may wait until this one is finished: the memory is full, or sheets wait for the
     /// window.
-    func isSheetBehind(_ sheet: Sheet, memory: SheetMemory) -> Bool {
+    func holdsUpOthers(_ sheet: Sheet, memory: SheetMemory) -> Bool {
         memory.isFull(for: sheet.topic) || !sheet.lane[sheet.topic].sheetsAwaitingWindow.isEmpty
     }
 

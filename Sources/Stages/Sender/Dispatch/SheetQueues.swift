@@ -59,7 +59,7 @@ struct SheetQueues {
     mutating func advanceCursorOrDequeue(_ sheet: Sheet, of jobClass: JobClass) -> CursorResult {
         while sheet.cursor < sheet.lineCount, !sheet.isUnsent(sheet.cursor) { sheet.cursor += 1 }
         guard sheet.isOver || sheet.cursor == sheet.lineCount else { return .atLine }
-        if !sheet.isOver, sheet.passedOver > 0 {
+        if !sheet.isOver, sheet.passedOverCount > 0 {
             self[jobClass].putBackFirst()
         } else {
             sheet.isQueued = false

@@ -7,7 +7,7 @@
 /// | boundary | meaning |
 /// |---|---|
 /// | `windowEnd` | An earlier owner began sheets only below it. It says nothing about the sheets of a tier, because an owner writes there at any offset. |
-/// | `endReachedAt` | The end of the partition, seen when no record of an earlier owner could follow. |
+/// | `confirmedEnd` | An end of the partition after which no earlier owner can write a sheet (`LaneOwnership+Ends`). |
 /// | `ownSheetsFrom` | A sheet that we wrote to the tier after all of theirs. The end of a tier may never be reached, because its last sheets are not due. |
 struct EarlierOwnerSheets {
     private let isTier: Bool
@@ -17,9 +17,9 @@ struct EarlierOwnerSheets {
     // MARK: Boundaries
 
     let windowEnd: Int64
-    private var endReachedAt: Int64?
+    private var confirmedEnd: Int64?
     /// The end that was reached last while an earlier owner might still write. It is kept until it is confirmed or
-    /// deleted (`LaneOwnership`).
+    /// deleted.
     private var unconfirmedEnd: Int64?
     private var ownSheetsFrom: Int64?
     /// Number of sheets that we wrote to the tier and whose offsets are unknown.
@@ -35,28 +35,28 @@ struct EarlierOwnerSheets {
     func mayBeUnfinished(_ tracker: OffsetTracker) -> Bool {
         let unfinishedFrom = tracker.offsetToCommit
         if let ownSheetsFrom, unfinishedFrom >= ownSheetsFrom { return false }
-        if let endReachedAt, unfinishedFrom >= endReachedAt { return false }
+        if let confirmedEnd, unfinishedFrom >= confirmedEnd { return false }
         return isTier || unfinishedFrom < windowEnd
     }
 
     // MARK: The end of the partition
 
-    /// Deletes the kept end, because a record lies after it.
+    /// Deletes the unconfirmed end, because a record lies after it.
     mutating func recordArrived() { unconfirmedEnd = nil }
 
-    /// Handles the end of the partition.
+    /// Handles the end of the partition: all records below the offset were read.
     ///
-    /// - Parameter isSettled: whether no record of an earlier owner can follow.
-    mutating func reachedEnd(at offset: Int64, isSettled: Bool) {
-        if isSettled {
-            endReachedAt = endReachedAt ?? offset
+    /// - Parameter isConfirmed: whether no earlier owner can write a sheet after it.
+    mutating func reachedEnd(at offset: Int64, isConfirmed: Bool) {
+        if isConfirmed {
+            confirmedEnd = confirmedEnd ?? offset
         } else {
             unconfirmedEnd = offset
         }
     }
 
-    /// Notes that the last end that was reached is still the end, and that no record of an earlier owner can follow.
-    mutating func confirmEnd() { endReachedAt = endReachedAt ?? unconfirmedEnd }
+    /// Confirms the unconfirmed end, if there is one: no earlier owner can write a sheet after it any more.
+    mutating func confirmEnd() { confirmedEnd = confirmedEnd ?? unconfirmedEnd }
 
     // MARK: Our own sheets in a tier
 
@@ -76,7 +76,7 @@ struct EarlierOwnerSheets {
     ///
     /// - Parameter receiptsOffset: the outcome of the duplicate lies at or above this offset of `receipts`.
     mutating func addOwnSheetWithoutOffset(receiptsFrom receiptsOffset: Int64) {
-        endReachedAt = nil
+        confirmedEnd = nil
         unconfirmedEnd = nil
         ownSheetsFrom = nil
         ownSheetsWithoutOffset += 1

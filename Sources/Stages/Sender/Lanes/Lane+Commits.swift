@@ -62,6 +62,7 @@ extension Lane {
         // While an earlier owner may have pushes in flight, the next owner has to wait for it too, even if it is us.
         return CommitMetadata(
             receiptsFrom: receiptsFrom, window: max(window, windowEnd - partition.tracker.offsetToCommit),
-            endedAt: hasNothingInFlight && isSettled ? receiptsEnd : nil, owner: isSettled ? owner : nil)
+            endedAt: hasNothingInFlight && haveEarlierPushesEnded ? receiptsEnd : nil,
+            owner: haveEarlierPushesEnded ? owner : nil)
     }
 }

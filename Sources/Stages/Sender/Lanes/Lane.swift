@@ -50,7 +50,8 @@ final class Lane {
     /// Whether no sheet is in hand and no record is being written.
     var isDrained: Bool { sheetCount == 0 && recordsBeingWritten == 0 }
 
-    var isSettled: Bool { phase.progress == .settled }
+    /// Whether all pushes of earlier owners have ended, so that they write no more records.
+    var haveEarlierPushesEnded: Bool { phase.progress == .earlierPushesEnded }
     var hasReadReceipts: Bool { phase.progress != .receiptsUnread }
     var mayPush: Bool { phase.mayPush }
     var isLeaving: Bool { phase.isLeaving }
@@ -93,7 +94,7 @@ final class Lane {
     }
 
     /// Notes a receipt or a marker of ours that is stored.
-    func noteStoredReceipt(at offset: Int64) { receiptsEnd = max(receiptsEnd, offset + 1) }
+    func noteOurRecordStored(at offset: Int64) { receiptsEnd = max(receiptsEnd, offset + 1) }
 
     /// Returns whether an earlier owner may still have pushes in flight, after `receipts` were read up to our marker.
     func mayEarlierOwnerPush(beforeMarkerAt marker: Int64) -> Bool {

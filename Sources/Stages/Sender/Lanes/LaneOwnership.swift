@@ -2,32 +2,28 @@ internal import Containers
 internal import Jobs
 internal import Lifecycle
 
-/// The lanes of one event loop: their takeover, and the sheets that may begin. `LaneOwnership+Commits` commits their
-/// offsets, and `LaneOwnership+Release` gives them up.
+/// The lanes of one event loop. This file takes them over. Extensions decide the rest:
 ///
-/// **Phases of a lane** (`LanePhase`):
+/// - `+Sheets`: which sheets begin, and when.
+/// - `+Ends`: whether all sheets of earlier owners were read.
+/// - `+Commits`: which offsets are committed.
+/// - `+Release`: how lanes are given up.
+///
+/// **Takeover.** A lane must not push jobs that an earlier owner has pushed. The earlier owner has stored the outcomes
+/// of its pushes in `receipts`, so the lane reads these first. If the earlier owner may still have pushes in flight,
+/// the lane waits until they have ended, and reads their receipts too. Each lane is in one phase (`LanePhase`):
 ///
 /// | phase | a lane enters it | the lane waits until |
 /// |---|---|---|
-/// | `awaitingOrphan` | when it is assigned, if we had it before and its pushes of that time have not all ended. The lane of that time is then an orphan. | the orphan is drained |
+/// | `awaitingOrphan` | when it is assigned, if we had it before and its pushes of that time have not all ended. The lane of that time is then an orphan. | the orphan is drained: none of its sheets is in hand, and none of its records is being written |
 /// | `readingReceipts` | when it is assigned without an orphan, or when the orphan is drained | the receipts of earlier owners are read into the ledger, up to a marker that we write |
 /// | `settling` | after this read, if an earlier owner may still have pushes in flight | these pushes have surely ended |
 /// | `rereadingReceipts` | when the time for settling is over | the receipts that the earlier owner wrote in that time are read, up to another marker |
 /// | `open` | after the second read, or after the first one if no earlier owner may have pushes in flight | it is given up |
 /// | `releasing`, `orphaned` | when it is given up | its pushes have ended and its records are stored |
 ///
-/// **Sheets** begin in the phases `settling`, `rereadingReceipts` and `open`. Before `open`, those that an earlier
-/// owner may have begun are held back. A sheet begins only within a window of offsets that committed metadata names, so
-/// that the next owner knows where unfinished sheets can lie. Until our first commit, that is the window of the earlier
-/// owner.
-///
-/// **Ends of partitions.** The end of a jobs partition shows that all sheets of earlier owners were read. Once these
-/// are finished, the next owner does not need the receipts about them (`EarlierOwnerSheets`).
-/// - An end counts at once if the lane is `open`. Before that, an earlier owner may still write a sheet after it.
-/// - The consumer does not report an end twice, so an end that comes before `open` is kept. A record that arrives after
-///   it deletes it (`noteArrival`).
-/// - After a lane has opened, `confirmEnds` makes the kept ends count. The plan calls it when the consumer holds no
-///   more fetched records, because such a record may lie after the end.
+/// Sheets begin in the phases `settling`, `rereadingReceipts` and `open`. Functions that let sheets begin return them,
+/// and the plan queues their lines for dispatch.
 struct LaneOwnership {
     let limits: SenderLimits
     /// The number of this loop in markers and metadata.
@@ -43,8 +39,8 @@ struct LaneOwnership {
 
     /// Whether a lane may be in the phase `settling`.
     private var mayHaveSettlingLanes = false
-    /// Whether a lane has opened since the last `confirmEnds`, so that its kept ends have to be confirmed.
-    private var mustConfirmEnds = false
+    /// Whether a lane has opened since the last `confirmEnds`, so that it may have unconfirmed ends.
+    var mayHaveUnconfirmedEnds = false
 
     // MARK: Reading, commits and release
 
@@ -118,7 +114,7 @@ struct LaneOwnership {
 
     /// Notes that our marker for a read of a lane's receipts is stored.
     func takeoverMarkerIsStored(lane number: Int32, at offset: Int64) {
-        lanes[number]?.noteStoredReceipt(at: offset)
+        lanes[number]?.noteOurRecordStored(at: offset)
     }
 
     /// Handles the end of a read of `receipts`: all records below our marker were read. Returns the sheets that begin.
@@ -131,7 +127,8 @@ struct LaneOwnership {
         let nextPhase = lane.phase.afterReceipts(
             mayEarlierOwnerPush: lane.mayEarlierOwnerPush(beforeMarkerAt: until),
             settlesAt: now.advanced(byMilliseconds: limits.settleMilliseconds))
-        // Nil if the lane did not wait for receipts: for example, it is given up and had read them before.
+        // Nil if the lane no longer needs the read. For example, it was given up during the second read: the first one
+        // is enough to make metadata for the next owner.
         guard let nextPhase else { return [] }
         lane.phase = nextPhase
         return beginPhaseAfterReceipts(of: lane, into: &actions)
@@ -143,15 +140,15 @@ struct LaneOwnership {
     ) -> [Sheet] {
         switch lane.phase {
         case .open:
-            mustConfirmEnds = true
+            mayHaveUnconfirmedEnds = true
             actions.events.append(.opened(lane: lane.number))
-            // The sheets that were held for the earlier owner have lower offsets, so they begin first.
+            // The sheets that waited for the earlier owner have lower offsets, so they begin first.
             return lane.takeSheetsHeldForEarlierOwner() + takeSheetsInWindow(of: lane)
         case .settling:
             mayHaveSettlingLanes = true
             actions.events.append(.settling(lane: lane.number, milliseconds: limits.settleMilliseconds))
             return takeSheetsInWindow(of: lane)
-        // The lane is given up. It has read the receipts only to make metadata for the next owner.
+        // The lane was given up during the first read. It needed this read only to make metadata for the next owner.
         case .releasing, .orphaned: return []
         case .awaitingOrphan, .readingReceipts, .rereadingReceipts:
             preconditionFailure("after a read of receipts the lane waits for receipts again")
@@ -189,69 +186,6 @@ struct LaneOwnership {
         }
     }
 
-    // MARK: Sheets
-
-    /// Notes that a record has arrived, and returns its lane. Returns nil if the record was read before, or if the lane
-    /// is given up, because the next owner reads the record then.
-    func noteArrival(at offset: Int64, of topic: JobTopic, lane number: Int32) -> Lane? {
-        guard let lane = lanes[number], !lane.isLeaving, offset >= lane[topic].tracker.position else {
-            return nil
-        }
-        lane[topic].recordArrived()
-        return lane
-    }
-
-    /// Queues a sheet behind those that wait for the window. Returns the sheets that begin, perhaps this one too.
-    mutating func queueForWindow(_ sheet: Sheet) -> [Sheet] {
-        sheet.lane[sheet.topic].queueForWindow(sheet)
-        sheetsAwaitingWindowCount += 1
-        pausing.noteChange()
-        return takeSheetsInWindow(of: sheet.lane, topic: sheet.topic)
-    }
-
-    private mutating func takeSheetsInWindow(of lane: Lane) -> [Sheet] {
-        var begun: [Sheet] = []
-        for topic in JobTopic.allCases { begun += takeSheetsInWindow(of: lane, topic: topic) }
-        return begun
-    }
-
-    /// Takes the sheets of a topic that the window has reached. Returns those that begin, in order. The others have to
-    /// wait for the earlier owner, and are held in the lane.
-    mutating func takeSheetsInWindow(of lane: Lane, topic: JobTopic) -> [Sheet] {
-        guard lane.mayPush else { return [] }
-        var begun: [Sheet] = []
-        while let sheet = lane[topic].takeNextInWindow() {
-            sheetsAwaitingWindowCount -= 1
-            pausing.noteChange()
-            if lane.mustHoldForEarlierOwner(sheet) {
-                lane.holdForEarlierOwner(sheet)
-            } else {
-                begun.append(sheet)
-            }
-        }
-        return begun
-    }
-
-    // MARK: Ends of partitions
-
-    /// Handles the end of a topic's partition: all records below the offset were read.
-    func reachedEnd(of topic: JobTopic, lane number: Int32, at offset: Int64) {
-        guard let lane = lanes[number], lane.hasReadReceipts, !lane.isLeaving else { return }
-        // The consumer has read past a sheet of a tier that is not due. It will read the sheet again, so this is no
-        // end.
-        if lane[topic].waitsForDeferredSheet { return }
-        lane[topic].reachedEnd(at: offset, isSettled: lane.isSettled)
-    }
-
-    /// Makes the kept ends of open lanes count. The consumer must hold no fetched records.
-    mutating func confirmEnds() {
-        guard mustConfirmEnds else { return }
-        mustConfirmEnds = false
-        for lane in lanes.values where lane.isSettled {
-            for topic in JobTopic.allCases { lane[topic].confirmEnd() }
-        }
-    }
-
     // MARK: Reading
 
     /// Returns the offset from which a topic of a lane is read; nil if the lane is not ours.
@@ -271,17 +205,5 @@ struct LaneOwnership {
         let isCheckNeeded = pausing.beginCheckIfNeeded(&memory, at: now)
         guard isCheckNeeded else { return }
         for lane in inOrder { pausing.pauseOrResume(lane, memory: memory, at: now, into: &actions) }
-    }
-
-    // MARK: Records that need a lease
-
-    /// Returns whether records of a lane that need a lease may be written now. Without a lease, another process may own
-    /// the lane and may have read `receipts` to their end. That process would not see the record, and would push the
-    /// jobs too.
-    func leaseTiming(of lane: Lane, at now: Instant) -> LeaseTiming {
-        var allowedUntil = lease.until
-        if case .orphaned(_, let leaseUntil) = lane.phase { allowedUntil = leaseUntil }
-        if now < allowedUntil { return .now }
-        return lane.isLeaving ? .never : .later
     }
 }

@@ -77,7 +77,7 @@ struct LanePartition {
     var deferredSheet: TierReading.DeferredSheet? { tierReading?.deferredSheet }
     var waitsForDeferredSheet: Bool { deferredSheet != nil }
 
-    /// Handles a record that arrived. It lies after an end that was reached before, so this is no longer the end.
+    /// Handles a record that arrived. It lies after an unconfirmed end, which is deleted.
     mutating func recordArrived() { earlierSheets.recordArrived() }
 
     /// Notes a sheet that was read for the first time.
@@ -113,15 +113,15 @@ struct LanePartition {
     /// Notes that the topic no longer has the sheets below an offset.
     mutating func recordsAreGone(below offset: Int64) { tracker.advance(to: offset) }
 
-    /// Handles the end of the partition.
+    /// Handles the end of the partition: all records below the offset were read.
     ///
-    /// - Parameter isSettled: whether no record of an earlier owner can follow.
-    mutating func reachedEnd(at offset: Int64, isSettled: Bool) {
+    /// - Parameter isConfirmed: whether no earlier owner can write a sheet after it (`LaneOwnership+Ends`).
+    mutating func reachedEnd(at offset: Int64, isConfirmed: Bool) {
         tracker.advance(to: offset)
-        earlierSheets.reachedEnd(at: offset, isSettled: isSettled)
+        earlierSheets.reachedEnd(at: offset, isConfirmed: isConfirmed)
     }
 
-    /// Notes that the last end that was reached is still the end, and that no record of an earlier owner can follow.
+    /// Confirms the unconfirmed end, if there is one.
     mutating func confirmEnd() { earlierSheets.confirmEnd() }
 
     // MARK: Tiers

@@ -23,7 +23,7 @@ enum LanePhase: Sendable, Hashable {
         switch self {
         case .awaitingOrphan, .readingReceipts: .receiptsUnread
         case .settling, .rereadingReceipts: .receiptsRead
-        case .open: .settled
+        case .open: .earlierPushesEnded
         case .releasing(let progress), .orphaned(let progress, _): progress
         }
     }
@@ -72,6 +72,6 @@ enum TakeoverProgress: Sendable, Hashable {
     case receiptsUnread
     /// The receipts were read once, so that we can make metadata for the next owner.
     case receiptsRead
-    /// All pushes of earlier owners have ended.
-    case settled
+    /// All pushes of earlier owners have ended, and all their receipts were read.
+    case earlierPushesEnded
 }

@@ -49,7 +49,7 @@ package struct RecordToWrite {
         self.reason = reason
         writtenAt = time.unixMilliseconds
         receiptsFrom = lane.receiptsEnd
-        if case .tier(let tier, _) = content, lane.isSettled {
+        if case .tier(let tier, _) = content, lane.haveEarlierPushesEnded {
             sheetsWithoutOffsetWhenOrdered = lane[tier.jobTopic].earlierSheets.ownSheetsWithoutOffset
         } else {
             sheetsWithoutOffsetWhenOrdered = nil

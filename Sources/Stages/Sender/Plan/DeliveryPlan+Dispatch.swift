@@ -1,9 +1,11 @@
 internal import APNs
-internal import Jobs
 internal import Lifecycle
 
-// The dispatch: the choice of the next lines, and the departure of single lines. To dispatch a line means to decide
-// whether it leaves now (`LineDecision`), and to carry the decision out. `DispatchQueues` describes the order.
+// The dispatch: the choice of the lines that are next. `DispatchQueues` describes the order.
+//
+// The next lines of a sheet begin at its cursor. Nearly all of them leave in runs (`+Runs`). A line that needs checks
+// which a run does not make is dispatched alone (`+SingleLines`), and so is every line that waits outside the order of
+// its sheet.
 extension DeliveryPlan {
     /// Limit of requeued lines that are tried in succession. If none of them can leave, other lines of the app are
     /// next.
@@ -24,7 +26,7 @@ extension DeliveryPlan {
         }
     }
 
-    /// Queues the lines whose wait has ended.
+    /// Requeues the lines whose time for the next try has come, unless their sheets have become stale meanwhile.
     mutating func retryDueLines() {
         while let due = queues.takeDueRetry(at: time.now) {
             if dropIfStale(due.sheet) { continue }
@@ -52,8 +54,8 @@ extension DeliveryPlan {
     /// Dispatches the next lines of an app: a requeued line, or else a line that waits for the unproven or the suspect
     /// connections, or else lines of the next sheet.
     ///
-    /// - Returns: the number of lines; 0 if no line can leave now. If a line or sheet was decided while it was queued,
-    ///   its removal from the queue counts as one line, so that the turn goes on.
+    /// - Returns: the number of lines that count in the turn; 0 ends the turn, because no line can leave now. A line or
+    ///   sheet that is over and only leaves its queue counts as one line, so that the turn goes on.
     private mutating func dispatchNextLines(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Int {
@@ -66,7 +68,7 @@ extension DeliveryPlan {
         case .pushed(let count):
             app.sheets.countDispatched(count, of: jobClass)
             return count
-        case .mustLookAgain: return 1
+        case .mustLookAgain: return 1  // Lines were dropped or skipped, and the turn goes on.
         case .mustDispatchAlone:
             return dispatchLineAtCursor(of: sheet, jobClass: jobClass, in: &turn, by: availability)
         }
@@ -81,19 +83,20 @@ extension DeliveryPlan {
             sheet.app.sheets.countDispatched(1, of: jobClass)
             return 1
         case .waitsForConnections(let connections):
+            // The line is requeued from now on, so `advanceCursorOrDequeue` moves the cursor past it.
             wait(QueuedLine(sheet: sheet, line: sheet.cursor), for: connections)
             return 1
         case .staysInQueue: return 0
         }
     }
 
-    /// Dispatches requeued lines until one has left their queue. Returns whether one has.
+    /// Dispatches requeued lines until one has left the queue. Returns whether one has.
     private mutating func dispatchNextRequeuedLine(
         of app: AppQueues, in turn: inout AppTurn, by availability: AvailabilityCheck
     ) -> Bool {
         for _ in 0..<min(Self.requeuedLinesTriedMax, app.requeuedCount) {
             guard let next = app.takeRequeuedLine() else { return false }
-            // The line was decided while it was queued.
+            // A line that was decided while it was queued only leaves the queue.
             if !next.isQueued { return true }
             switch dispatchLine(next.line, of: next.sheet, in: &turn, by: availability) {
             case .progress: return true
@@ -116,7 +119,7 @@ extension DeliveryPlan {
         let areKnownFull = app.capacity[connections].map { $0 <= 0 } ?? false
         guard !areKnownFull, !turn.mustSkipQueue[connections], let next = app.waitingLines[connections].first
         else { return false }
-        // The line was decided while it was queued.
+        // A line that was decided while it was queued only leaves the queue.
         if !next.isQueued {
             app.waitingLines[connections].removeFirst()
             return true
@@ -143,130 +146,8 @@ extension DeliveryPlan {
     private mutating func wait(_ line: QueuedLine, for connections: PushConnections) {
         let (sheet, app) = (line.sheet, line.sheet.app)
         if app.waitingLines[connections].isFull { return moveLineWithoutRoom(sheet, line: line.line) }
-        // A waiting start, whose intent is stored, is counted by its connections (`AppQueues.waitingStarts`).
-        let isWaitingStart = sheet.states[line.line].reservation == .permitAndIntent
-        if isWaitingStart { sheet.setConnections(connections, for: line.line) }
+        // A waiting start is counted by its connections (`AppQueues.waitingStarts`).
+        if sheet.states[line.line].isWaitingStart { sheet.setConnections(connections, for: line.line) }
         app.waitingLines[connections].append(line, at: time.now)
-    }
-
-    // MARK: Single lines
-
-    /// Dispatches a line: decides about it, and carries the decision out.
-    private mutating func dispatchLine(
-        _ line: Int, of sheet: Sheet, in turn: inout AppTurn, by availability: AvailabilityCheck
-    ) -> DispatchResult {
-        let decision = decision(for: sheet, line: line, permits: turn.permitsLeft, by: availability)
-        let result = carryOut(decision, on: sheet, line: line, in: &turn)
-        // If the line was the probe, and has neither left nor ordered its intent, the next line may probe at once.
-        if !sheet.states[line].stage.isLeavingOrInFlight { endProbe(sheet, line: line, as: .tryAgainAtOnce) }
-        return result
-    }
-
-    /// Carries out the decision about a line. Returns the effect on the queue of the line.
-    private mutating func carryOut(
-        _ decision: LineDecision, on sheet: Sheet, line: Int, in turn: inout AppTurn
-    ) -> DispatchResult {
-        switch decision {
-        case .push(let connections, let isProbe):
-            if isProbe { beginProbe(sheet, line: line) }
-            push(sheet, line: line, over: connections, in: &turn)
-        case .storeIntent(let startsMax, let connections, let isProbe):
-            // A waiting start is counted by its connections (`AppQueues.waitingStarts`), so they are set first.
-            sheet.setConnections(connections, for: line)
-            if isProbe { beginProbe(sheet, line: line) }
-            storeIntents(of: sheet, from: line, atMost: min(startsMax, turn.permitsLeft), in: &turn)
-        case .waitForConnections(let connections): return .waitsForConnections(connections)
-        case .block: claims.block(sheet, line: line)
-        case .stayInQueue: return .staysInQueue
-        case .skip:
-            skip(sheet, line: line)
-            removeIfDone(sheet)
-        case .endLine(let outcome): decide(sheet, line: line, as: outcome)
-        case .endSheet(let outcome): decideWaiting(sheet, as: outcome)
-        case .moveSheet(let tier, let reason): moveWaiting(sheet, to: tier, reason: reason)
-        case .pauseSheet(let reason):
-            let tier = sheet.app.takeTierWhilePaused(lane: sheet.lane.number, at: time.now)
-            moveWaiting(sheet, to: tier, reason: reason)
-        }
-        return .progress
-    }
-
-    /// Lets the line probe the app's open breaker, unless it does already.
-    private func beginProbe(_ sheet: Sheet, line: Int) {
-        if sheet.states[line].isProbe { return }
-        sheet.app.breaker.beginProbe()
-        sheet.setProbe(true, for: line)
-    }
-
-    /// Lets the push of a line leave.
-    private mutating func push(
-        _ sheet: Sheet, line: Int, over connections: PushConnections, in turn: inout AppTurn
-    ) {
-        turn.permitsLeft -= claims.takePermit(sheet, line: line)
-        sheet.move(line, on: .pushLeft)
-        claims.holdSubject(sheet, line: line)
-        sheet.setConnections(connections, for: line)
-        sheet.app.useCapacity(1, of: connections)
-        notePushesLeft(1, of: sheet)
-        actions.pushes.append(DeliveryActions.Push(sheet: sheet, line: line, connections: connections))
-    }
-
-    /// Counts pushes that have left. If the app did not wait for APNs, its wait begins.
-    func notePushesLeft(_ count: Int, of sheet: Sheet) {
-        sheet.lane.pushesInFlight += count
-        sheet.app.pushesInFlight += count
-        sheet.app.silence.startWaiting(at: time.now)
-        sheet.hasUsedTurn = true
-    }
-
-    // MARK: Intents
-
-    /// Stores the intents of starts in one receipt: of the first start, and of later starts of its sheet that may leave
-    /// with it. They leave when the receipt is stored.
-    ///
-    /// - Parameter first: the line that `decision` has checked.
-    private mutating func storeIntents(
-        of sheet: Sheet, from first: Int, atMost countMax: Int, in turn: inout AppTurn
-    ) {
-        // A start without a stored intent holds no permit. `decision` orders an intent only if the line can take a new
-        // permit and there is room on the connections for it.
-        precondition(countMax > 0, "a start stores its intent without a permit or without room")
-        var intentsLeft = sheet.mustStoreIntentAlone(of: first) ? 1 : countMax
-        var lines = LineSet()
-        for line in first..<sheet.lineCount where intentsLeft > 0 {
-            guard line == first || mayStoreIntentWithFirst(sheet, line: line) else { continue }
-            turn.permitsLeft -= claims.takePermit(sheet, line: line)
-            sheet.move(line, on: .intentOrdered)
-            claims.holdSubject(sheet, line: line)
-            lines.append(line)
-            intentsLeft -= 1
-        }
-        sheet.hasUsedTurn = true
-        records.order(
-            .receipt([Receipt.Part(.intent, lines: sheet.originLines(of: lines))]), of: sheet, lines: lines,
-            in: sheet.lane, at: time, into: &actions)
-    }
-
-    /// Returns whether a later line is unsent and may store its intent with the first one. Two checks are not needed:
-    /// erased lines of queued sheets are dropped at once, and no newer version of an activity replaces a start.
-    private mutating func mayStoreIntentWithFirst(_ sheet: Sheet, line: Int) -> Bool {
-        let avoidsUsualConnections =
-            sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)
-        return sheet.isUnsent(line) && !avoidsUsualConnections && !claims.isSubjectBusy(sheet, line: line)
-            && !suspects.contains(sheet.subjects[line])
-    }
-}
-
-extension Sheet {
-    /// Returns whether the intent of a start needs a receipt of its own. Otherwise intents of later lines join it.
-    fileprivate func mustStoreIntentAlone(of line: Int) -> Bool {
-        // Only one push may probe.
-        if states[line].isProbe { return true }
-        // The later lines use the usual connections.
-        if states[line].connections != .usual { return true }
-        // A requeued line leaves outside the order of its sheet.
-        if line != cursor { return true }
-        // A later line may have a duplicate, which `mayStoreIntentWithFirst` does not check.
-        return needsLedger
     }
 }

@@ -23,7 +23,7 @@ extension DeliveryPlan {
                 app.requeue(next)
             }
             for next in app.waitingLines[.suspect].takeLinesAtLimit(at: time.now) where next.isQueued {
-                if eviction.isSheetBehind(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
+                if eviction.holdsUpOthers(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
                     moveLineWithoutRoom(next.sheet, line: next.line)
                 } else {
                     app.waitingLines[.suspect].append(next, at: time.now)

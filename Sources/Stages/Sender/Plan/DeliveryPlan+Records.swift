@@ -53,7 +53,7 @@ extension DeliveryPlan {
         switch write.content {
         case .malformed(let malformed): lane[malformed.topic].finish(malformed.offset)
         case .receipt(let parts):
-            if let offset { lane.noteStoredReceipt(at: offset) }
+            if let offset { lane.noteOurRecordStored(at: offset) }
             if let sheet = write.sheet { receiptIsStored(parts, of: sheet, lines: write.lines) }
         case .tier(let tier, let origin):
             noteTransfer(write, to: tier, at: offset)
@@ -73,20 +73,6 @@ extension DeliveryPlan {
         }
         claims.finish(sheet, lines: lines)
         removeIfDone(sheet)
-    }
-
-    /// Lets starts leave whose intent is stored.
-    private mutating func intentIsStored(_ sheet: Sheet, lines: LineSet) {
-        lines.forEachLine { line in
-            guard sheet.states[line].stage == .storingIntent else { return }
-            sheet.reserve(.permitAndIntent, for: line)
-            sheet.app.requeue(QueuedLine(sheet: sheet, line: line))
-        }
-        if sheet.lane.isLeaving {
-            lines.forEachLine { leaveToNextOwner(sheet, line: $0) }
-        } else {
-            dropIfStale(sheet)
-        }
     }
 
     /// Notes a sheet that is stored in a tier, so that the next owner reads the receipts that it needs for the sheet.

@@ -7,10 +7,10 @@ package import Sends
 /// `actions` holds the actions for the loop (`SenderLoop`), which alone calls the plan, on its thread.
 ///
 /// Single questions are answered by the values below and by `LineDecision`. The plan calls them in order and keeps them
-/// consistent. The way of a job: `arrived` (`+Sheets`), `dispatch` (`+Dispatch`, `+Runs`), `accepted` or `ended`
-/// (`+Answers`), `decide` (`+Lines`), `writeOutcomes` and `stored` (`+Records`). Beside the way: an app whose pushes
-/// are refused (`+Breaker`) or not answered (`+Eviction`), jobs on two sheets (`+Duplicates`), and erased users
-/// (`+Erasures`).
+/// consistent. The way of a job: `arrived` (`+Sheets`), `dispatch` (`+Dispatch`, `+Runs`, `+SingleLines`, `+Intents`),
+/// `accepted` or `ended` (`+Answers`), `decide` (`+Lines`), `writeOutcomes` and `stored` (`+Records`). Beside the way:
+/// an app whose pushes are refused (`+Breaker`) or not answered (`+Eviction`), jobs on two sheets (`+Duplicates`), and
+/// erased users (`+Erasures`).
 ///
 /// A push leaves only with a permit. The permit returns when the outcome is stored in `receipts`. The offset
 /// is committed when all outcomes below it are stored. So a crash at any point loses nothing, and it
@@ -70,8 +70,8 @@ package struct DeliveryPlan {
     /// 2. Lines whose wait has ended return to the queues.
     /// 3. Records that waited for a lease are written, before new ones.
     /// 4. Pushes leave, as permits and room on the connections allow.
-    /// 5. Lines and sheets that hold up others move to a tier. This comes after the pushes, so that they could leave
-    ///    first.
+    /// 5. Lines and sheets that hold up others move to a tier. This comes after 4, so that lines that can leave are not
+    ///    moved.
     /// 6. Outcomes are written, also those of this step.
     /// 7. Offsets are committed, after the outcomes below them.
     /// 8. Partitions are paused and resumed by the memory that is used now.
@@ -107,8 +107,8 @@ package struct DeliveryPlan {
     /// accepts them.
     package mutating func suspended() { lanes.lease.suspend() }
 
-    /// Handles lanes that the group assigned. Their receipts are read first (`actions.receiptReads`), and their jobs
-    /// after `actions.resumes`.
+    /// Handles lanes that the group assigned. The loop reads their receipts first (`actions.receiptReads`). It reads
+    /// their jobs once `actions.resumes` names their partitions.
     package mutating func assigned(_ starts: [LaneStart]) { lanes.assigned(starts, into: &actions) }
 
     /// Handles a record of `receipts` that was read for `actions.receiptReads`.
@@ -166,8 +166,8 @@ package struct DeliveryPlan {
         lanes.reachedEnd(of: topic, lane: number, at: offset)
     }
 
-    /// Handles a poll that left no fetched record in the consumer. So no record lies after an end that was reported
-    /// before, and the ends can be confirmed (`LaneOwnership`).
+    /// Handles a poll after which the consumer holds no fetched record. Then no unread record lies behind an end that
+    /// was reported, so the ends are confirmed (`LaneOwnership+Ends`).
     package mutating func consumerIsDrained() { lanes.confirmEnds() }
 
     /// Returns the offset from which a topic of a lane is read, or nil if the lane is not ours.

@@ -23,9 +23,9 @@ struct LineState: Sendable {
     /// Whether the line can leave in a run of lines, without single checks (`DeliveryPlan+Runs`).
     var isOrdinary: Bool { reservation == .nothing && !holdsSubject && connections == .usual && !isProbe }
 
-    /// Whether the line is a start that needs capacity of the connections, because its intent is stored or being
-    /// stored, and it has not left.
-    var awaitsConnection: Bool {
+    /// Whether the line is a waiting start: its intent is stored or being stored, and it has not left. It needs room on
+    /// its connections.
+    var isWaitingStart: Bool {
         switch stage {
         case .storingIntent: true
         case .unsent, .requeued, .blocked, .backingOff: reservation == .permitAndIntent

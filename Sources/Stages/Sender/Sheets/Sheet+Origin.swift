@@ -20,7 +20,7 @@ extension Sheet {
     package func origin(of lines: LineSet, reason: String?) -> SheetOrigin {
         SheetOrigin(
             topic: originPosition.topic, partition: originPosition.partition, offset: originPosition.offset,
-            lines: originLines(of: lines), attempt: attempt, countedPushes: earlierTries, dueAt: 0,
+            lines: originLines(of: lines), attempt: attempt, earlierTries: earlierTries, dueAt: 0,
             reason: reason)
     }
 
@@ -31,7 +31,7 @@ extension Sheet {
         SheetOrigin(
             topic: originPosition.topic, partition: originPosition.partition, offset: originPosition.offset,
             lines: originLines(of: lines), attempt: min(attempt + 1, SheetOrigin.attemptMax),
-            countedPushes: tries,
+            earlierTries: tries,
             dueAt: time.unixMilliseconds + Int64(tier.waitMilliseconds), reason: reason)
     }
 

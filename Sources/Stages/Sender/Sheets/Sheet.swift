@@ -17,7 +17,7 @@ package final class Sheet {
     /// Its offset in the topic's partition of `lane`.
     package let offset: Int64
     package let head: SheetHead
-    /// The fields of the lines: ranges in the record's header `to`, which is `content.to`.
+    /// The fields of the lines, as ranges of bytes in `content.to` (the record's header `to`).
     package let index: SheetIndex
     /// The lines whose tokens APNs had never accepted when the sheet was written.
     package let unprovenLines: LineSet
@@ -40,7 +40,7 @@ package final class Sheet {
     let originLines: [Int]?
     /// Number of times that its jobs were stored: 1, and one more for each tier.
     package let attempt: Int
-    /// Number of pushes of its jobs that counted as tries before this attempt.
+    /// Number of tries of its jobs before this attempt: pushes that count against `head.triesMax`.
     let earlierTries: Int
     /// The reason for which its jobs were moved to a tier.
     let reason: String?
@@ -63,13 +63,13 @@ package final class Sheet {
     private(set) var activities: [Fingerprint] = []
     /// The line that is dispatched next. The lines before it were dispatched, except those that were passed over.
     @safe @exclusivity(unchecked) var cursor = 0
-    /// Whether the sheet continues an interrupted pass (`InterruptedPasses`): an earlier update to the group was on its
-    /// way through the lane when this update replaced it. Then the sheet goes ahead of earlier sheets of its update,
-    /// whose phones have received the earlier update.
+    /// Whether the sheet continues an interrupted pass (`InterruptedPasses`). An earlier update to the group was on its
+    /// way through the lane when the sheet's update replaced it. The sheet has phones that the earlier update has not
+    /// reached, so it goes before the other sheets of its update, whose phones have received at least the earlier one.
     private(set) var continuesPass = false
-    /// The lines before this number were passed over, because their phones have received the interrupted update. They
-    /// leave last.
-    private(set) var passedOver = 0
+    /// Number of lines at the beginning of the sheet that were passed over, because their phones have received the
+    /// interrupted update. They leave last.
+    private(set) var passedOverCount = 0
 
     /// The outcomes that are not written yet.
     @safe @exclusivity(unchecked) var unwritten = UnwrittenOutcomes()
@@ -124,7 +124,7 @@ package final class Sheet {
             origin.lines.forEachLine { lines.append($0) }
             originLines = lines
             attempt = origin.attempt
-            earlierTries = origin.countedPushes
+            earlierTries = origin.earlierTries
             reason = origin.reason
             writtenAt = record.head.acceptedAt
         } else {
@@ -231,9 +231,9 @@ extension Sheet {
         for range in lines.ranges { for line in range { move(line, on: .recordOrdered) } }
     }
 
-    /// Moves an ordinary line (`LineState.isOrdinary`) of a plain sheet whose first push leaves. It does the same as
-    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent, and has
-    /// `LineClaims` hold the subject and take the permit.
+    /// Moves an ordinary line (`LineState.isOrdinary`) of a plain sheet when its first push leaves. It does the same as
+    /// `move`, `reserve` and `setHoldsSubject`, in fewer steps. The caller has checked that the line is unsent. The
+    /// caller also has `LineClaims` hold the subject and take the permit.
     func pushOrdinary(_ line: Int) {
         states[line].stage = .pushing(.inFlight)
         states[line].reservation = .permit
@@ -259,7 +259,7 @@ extension Sheet {
     func endWait(for line: Int) { states[line].hasWaited = true }
     func setProbe(_ isProbe: Bool, for line: Int) { states[line].isProbe = isProbe }
     func setHoldsSubject(_ holds: Bool, for line: Int) { states[line].holdsSubject = holds }
-    /// Number of pushes of a line's job that counted as tries, in all attempts.
+    /// Number of tries of a line's job, in all attempts.
     func tries(of line: Int) -> Int { earlierTries + Int(states[line].tries) }
     func countTry(_ line: Int) { states[line].tries = UInt8(clamping: Int(states[line].tries) + 1) }
     func countPause(_ line: Int) {
@@ -276,11 +276,11 @@ extension Sheet {
     /// inlined.
     private func recountStart(_ line: Int, before: LineState) {
         let after = states[line]
-        if before.awaitsConnection == after.awaitsConnection, before.connections == after.connections {
+        if before.isWaitingStart == after.isWaitingStart, before.connections == after.connections {
             return
         }
-        if before.awaitsConnection { app.waitingStarts[before.connections] -= 1 }
-        if after.awaitsConnection { app.waitingStarts[after.connections] += 1 }
+        if before.isWaitingStart { app.waitingStarts[before.connections] -= 1 }
+        if after.isWaitingStart { app.waitingStarts[after.connections] += 1 }
     }
 
     // MARK: Order of lines
@@ -299,13 +299,13 @@ extension Sheet {
     /// Lets the sheet continue an interrupted pass at a line. The lines before it come last.
     func continuePass(at line: Int) {
         continuesPass = true
-        (cursor, passedOver) = (line, line)
+        (cursor, passedOverCount) = (line, line)
     }
 
     /// Moves the cursor back to the lines that were passed over.
     func returnToPassedOverLines() {
         continuesPass = false
-        (cursor, passedOver) = (0, 0)
+        (cursor, passedOverCount) = (0, 0)
     }
 
     func isUnsent(_ line: Int) -> Bool { states[line].stage == .unsent }

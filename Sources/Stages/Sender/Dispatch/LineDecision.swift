@@ -40,8 +40,9 @@ enum LineDecision: Sendable {
     case pauseSheet(reason: String?)
 }
 
-// These functions change no line. The sheet and the app keep what they learn: the capacity, the subjects, and that the
-// app waits for APNs. They are mutating only for speed (`DeliveryPlan`).
+// These functions change neither the plan nor a line. They are mutating because the compiler would copy the whole plan
+// for each call of a non-mutating one. The sheet and its app are objects, and remember what a decision finds out: the
+// sheet its subjects, the app the capacity of its connections, and the time from which it waits for APNs.
 extension DeliveryPlan {
     /// Decides about a line that is dispatched. The order of the checks: whether the job is over, the app is paused,
     /// the subject is busy, a permit is missing, or the connections are full.
@@ -76,8 +77,8 @@ extension DeliveryPlan {
         case .underWay: return .block
         case .done: return .skip
         }
-        // When a sheet becomes stale, `dropStaleSheets` drops its lines at once, except those that wait for their
-        // duplicates. Only sheets that need the ledger have such lines.
+        // `dropStaleSheets` has dropped the lines of a stale sheet already, except those that waited for a duplicate.
+        // Only a sheet that needs the ledger has such lines, so only these sheets are checked here.
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
             return .endSheet(.stale(staleness))
         }
@@ -88,7 +89,8 @@ extension DeliveryPlan {
         return nil
     }
 
-    /// Decides by the capacity of the connections. If they are full, the app waits for APNs from now on (`AppSilence`).
+    /// Decides by the capacity that the pushes of this step have left on the connections. If they are full, the app
+    /// waits for APNs from now on (`AppSilence`).
     private mutating func decisionByCapacity(
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
@@ -98,6 +100,7 @@ extension DeliveryPlan {
         let capacity: Int
         switch sheet.availabilityLeftThisStep(of: connections, by: availability) {
         case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
+        // The sheet cannot be turned into a request, so none of its lines can leave.
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
         case .open(let count): capacity = count
         }
@@ -126,8 +129,10 @@ extension DeliveryPlan {
     private mutating func connections(
         for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> PushConnections {
-        if wasRefused(sheet, line: line) { return .suspect }
-        guard sheet.app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line) else { return .usual }
+        if hasSuspectToken(sheet, line: line) { return .suspect }
+        guard sheet.app.unproven.areSeparated(at: time.now), !isProven(sheet, line: line) else {
+            return .usual
+        }
         // If the unproven connections and their queue are full, the token uses the usual connections. Otherwise anyone
         // who invents tokens could stop the pushes to honest new phones.
         let mayWait = !sheet.app.isQueueFull(of: .unproven)
@@ -135,15 +140,15 @@ extension DeliveryPlan {
             ? .unproven : .usual
     }
 
-    /// Whether APNs refused the line's token last.
-    private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
+    /// Whether the line's token is suspect: APNs refused it last. The sheet computes its subjects at the first question.
+    private mutating func hasSuspectToken(_ sheet: Sheet, line: Int) -> Bool {
         sheet.ensureSubjects(seed: seed)
         return sheet.states[line].connections == .suspect || sheet.wasRefusedBefore
             || suspects.contains(sheet.subjects[line])
     }
 
-    /// Whether the line can leave now by these connections. The room for waiting starts is not free for other lines,
-    /// also not for updates. A waiting start uses its own room.
+    /// Whether the line can leave now by these connections. Their capacity is reserved for the waiting starts first. No
+    /// other line takes the reserved part, not even an update, and a waiting start takes its own share.
     private func hasRoom(
         of connections: PushConnections, for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> Bool {

@@ -247,7 +247,7 @@ extension DeliveryPlan {
     /// erased lines of queued sheets are dropped at once, and no newer version of an activity replaces a start.
     private mutating func mayStoreIntentWithFirst(_ sheet: Sheet, line: Int) -> Bool {
         let avoidsUsualConnections =
-            sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)
+            sheet.states[line].isUnproven && sheet.app.unproven.areSeparated(at: time.now)
         return sheet.isUnsent(line) && !avoidsUsualConnections && !claims.isSubjectBusy(sheet, line: line)
             && !suspects.contains(sheet.subjects[line])
     }

@@ -52,18 +52,13 @@ extension DeliveryPlan {
         for sheet: Sheet, line: Int, permits: Int, by availability: AvailabilityCheck
     ) -> LineDecision {
         if let decision = decisionWithoutPush(for: sheet, line: line) { return decision }
-        let app = sheet.app
-        let state = sheet.states[line]
-        if app.breaker.isOpen, !state.isProbe, !app.breaker.isProbeDue(at: time.now) {
-            // The answer of a probe decides whether the breaker closes. A line that was never sent waits for the answer
-            // in its queue. A line that comes back from a wait may hold up the offset, so its sheet goes to a tier.
-            let waitsForProbe = app.breaker.isProbing && state.stage == .unsent
-            return waitsForProbe ? .stayInQueue : .pauseSheet(reason: app.breaker.cause)
-        }
-        // While the breaker is open, only the probe leaves.
-        let isProbe = state.isProbe || app.breaker.isOpen
+        if let decision = decisionWithPausedApp(for: sheet, line: line) { return decision }
         if claims.isSubjectBusy(sheet, line: line) { return .block }
-        guard state.reservation != .nothing || permits > 0 else { return .stayInQueue }
+        let state = sheet.states[line]
+        let needsPermit = state.reservation == .nothing
+        if needsPermit, permits <= 0 { return .stayInQueue }
+        // A line that may leave although the breaker is open is the probe.
+        let isProbe = state.isProbe || sheet.app.breaker.isOpen
         return decisionByCapacity(for: sheet, line: line, isProbe: isProbe, by: availability)
     }
 
@@ -89,6 +84,18 @@ extension DeliveryPlan {
         return nil
     }
 
+    /// Returns the decision about a line whose app is paused by its open breaker. Nil if the line may leave: the breaker
+    /// is closed, or the line is the probe or can become it now.
+    private mutating func decisionWithPausedApp(for sheet: Sheet, line: Int) -> LineDecision? {
+        let app = sheet.app
+        let state = sheet.states[line]
+        guard app.breaker.isOpen, !state.isProbe, !app.breaker.isProbeDue(at: time.now) else { return nil }
+        // The answer of a probe decides whether the breaker closes. A line that was never sent waits for the answer in
+        // its queue. A line that comes back from a wait may hold up the offset, so its sheet goes to a tier.
+        let waitsForProbe = app.breaker.isProbing && state.stage == .unsent
+        return waitsForProbe ? .stayInQueue : .pauseSheet(reason: app.breaker.cause)
+    }
+
     /// Decides by the capacity that the pushes of this step have left on the connections. If they are full, the app
     /// waits for APNs from now on (`AppSilence`).
     private mutating func decisionByCapacity(
@@ -106,12 +113,12 @@ extension DeliveryPlan {
         }
         if capacity <= 0 {
             app.silence.startWaiting(at: time.now)
-            return wait(for: connections)
+            return decisionToWait(for: connections)
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
             // The starts that wait for their intents, or to leave after that, take capacity before this start does.
             let capacityLeft = capacity - app.waitingStarts[connections]
-            guard capacityLeft > 0 else { return wait(for: connections) }
+            guard capacityLeft > 0 else { return decisionToWait(for: connections) }
             return .storeIntent(startsMax: capacityLeft, over: connections, isProbe: isProbe)
         }
         return .push(over: connections, isProbe: isProbe)
@@ -119,7 +126,7 @@ extension DeliveryPlan {
 
     /// Returns the decision about a line whose connections are full. If these are the usual ones, the line stays where
     /// it is. For the others it waits in a separate queue (`ConnectionQueue`).
-    private func wait(for connections: PushConnections) -> LineDecision {
+    private func decisionToWait(for connections: PushConnections) -> LineDecision {
         connections == .usual ? .stayInQueue : .waitForConnections(connections)
     }
 
@@ -154,7 +161,8 @@ extension DeliveryPlan {
     ) -> Bool {
         guard case .open(let capacity) = sheet.availabilityLeftThisStep(of: connections, by: availability)
         else { return false }
-        let hasIntent = sheet.states[line].reservation == .permitAndIntent
-        return capacity > (hasIntent ? 0 : sheet.app.waitingStarts[connections])
+        let isWaitingStart = sheet.states[line].reservation == .permitAndIntent
+        let reservedCapacity = isWaitingStart ? 0 : sheet.app.waitingStarts[connections]
+        return capacity > reservedCapacity
     }
 }

@@ -7,8 +7,8 @@ import Testing
 @testable import APNs
 @testable import APNsSimulator
 
-/// Every reason of Apple's table (`APNsReason`). The simulator sends it, because a request is wrong or by a script, and
-/// the client must react as the reason's disposition says.
+/// Every reason of Apple's table (`APNsReason`). The simulator answers with it because a request is wrong, or because a
+/// script says so. The client must react as the reason's disposition says.
 @Suite struct ReasonTests {
     // MARK: Wrong requests
 
@@ -17,10 +17,11 @@ import Testing
         wrong: WrongRequest
     ) async throws {
         let stand = try SimulatorStand(key: wrong.key, clockLagSeconds: wrong.clockLagSeconds) {
+            // So that the valid request for a channel is refused too (`cannotCreateChannel`).
             $0.channelsMax = 0
         }
         let profile = stand.profile
-        try stand.pusher.push(1) { try wrong.template(for: $0, profile: profile) }
+        try stand.pusher.push(1) { client in try wrong.template(for: client, profile: profile) }
         let outcome = try await stand.pusher.outcome(of: 1)
         #expect(outcome.end == .answered && outcome.details?.response.reason == wrong.reason, "\(outcome)")
         #expect(outcome.status == wrong.reason.status && outcome.disposition == wrong.reason.disposition)
@@ -41,7 +42,7 @@ import Testing
         let again = WrongRequest(.tooManyRequests) {
             $0.path = "/3/device/" + String(decoding: Hex.encode(Pusher.token(1)), as: UTF8.self)
         }
-        try stand.pusher.push(3) { try again.template(for: $0, profile: profile) }
+        try stand.pusher.push(3) { client in try again.template(for: client, profile: profile) }
         let outcome = try await stand.pusher.outcome(of: 3)
         #expect(
             outcome.details?.response.reason == .tooManyRequests && outcome.disposition == .tokenThrottled)
@@ -70,7 +71,8 @@ import Testing
     }
 
     @Test(arguments: APNsReason.allCases)
-    func `a reason that comes once is reported or handled as the table says`(reason: APNsReason) async throws
+    func `a reason that comes once is retried or reported, as its disposition says`(reason: APNsReason)
+        async throws
     {
         let stand = try SimulatorStand(script(#""reason":"\#(reason.rawValue)""#, times: 1))
         stand.pusher.push(1..<2, profile: stand.profile)
@@ -86,6 +88,7 @@ import Testing
             #expect(outcome.disposition == reason.disposition && outcome.details?.response.reason == reason)
             #expect(outcome.status == reason.status && requests.count == 1)
         }
+        // No reason makes a second provider token, not even an expired one: the first is younger than 20 minutes.
         #expect(stand.pusher.metrics.render().contains("flotilla_apns_provider_tokens_total 1"))
     }
 
@@ -103,6 +106,7 @@ import Testing
     }
 
     @Test func `an old expired token is replaced, and its connection is kept`() async throws {
+        // The provider token is 30 minutes old, so it may be replaced.
         let stand = try SimulatorStand(
             script(#""reason":"ExpiredProviderToken""#, times: 1), tokenAgeSeconds: 1_800)
         stand.pusher.push(1..<2, profile: stand.profile)

@@ -4,12 +4,13 @@ import Testing
 @testable import Broker
 
 /// Static members, which have an instance id and may restart without a rebalance. `stableGroup(instances:)` makes a
-/// group of them in generation 1. A join with an instance id and without a member id is a restarted process.
+/// group of them in generation 1. A join with an instance id and without a member id is a restarted process. A member
+/// without an instance id joins with version 3: from version 4 on it would first get a member id, and join again.
 struct StaticMemberTests {
     @Test func `a restarted member keeps its assignment, and no other member joins again`() throws {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
-        let join = try #require(driver.ask(Requests.join(instance: "b", version: 5))?.join)
+        let join = try #require(driver.ask(Requests.join(instance: "b"))?.join)
         #expect(join.error == .none)
         #expect(join.generation == 1)
         #expect(join.memberID != members[1].member)
@@ -24,7 +25,7 @@ struct StaticMemberTests {
     @Test func `a restarted leader leads, but the answer names its old member id as the leader`() throws {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
-        let join = try #require(driver.ask(Requests.join(instance: "a", version: 5))?.join)
+        let join = try #require(driver.ask(Requests.join(instance: "a"))?.join)
         #expect(join.generation == 1)
         #expect(join.leaderID == members[0].member)
         #expect(join.memberID != join.leaderID)
@@ -35,7 +36,7 @@ struct StaticMemberTests {
     @Test func `a process that still uses the old id is fenced`() throws {
         let driver = GroupDriver()
         let old = driver.stableGroup(memberCount: 1, instances: ["a"])[0].member
-        _ = driver.ask(Requests.join(instance: "a", version: 5))
+        _ = driver.ask(Requests.join(instance: "a"))
         let requests = [
             Requests.heartbeat(member: old, generation: 1, instance: "a"),
             Requests.sync(member: old, generation: 1, instance: "a"),
@@ -56,17 +57,18 @@ struct StaticMemberTests {
         let driver = GroupDriver()
         let members = driver.stableGroup(memberCount: 2, instances: ["a", "b"])
         let protocols = ["sticky", "range"]
-        let token = driver.send(Requests.join(instance: "b", version: 5, protocols: protocols))
+        let token = driver.send(Requests.join(instance: "b", protocols: protocols))
         // Both members still know the protocol "range", so there is no rebalance.
         #expect(driver.take(token)?.join?.generation == 1)
+        // A join of the leader begins a rebalance, which waits for "b".
         let first = driver.send(
-            Requests.join(member: members[0].member, instance: "a", version: 5, protocols: protocols))
+            Requests.join(member: members[0].member, instance: "a", protocols: protocols))
         #expect(driver.take(first) == nil)
         let member = driver.coordinator.groups["g"]?.staticMemberIDs["b"] ?? ""
-        _ = driver.send(Requests.join(member: member, instance: "b", version: 5, protocols: protocols))
+        _ = driver.send(Requests.join(member: member, instance: "b", protocols: protocols))
         #expect(driver.take(first)?.join?.protocolName == "sticky")
         // A process that no longer knows "sticky", the protocol of the generation.
-        let narrowed = driver.send(Requests.join(instance: "b", version: 5, protocols: ["range"]))
+        let narrowed = driver.send(Requests.join(instance: "b", protocols: ["range"]))
         #expect(driver.take(narrowed) == nil)
         #expect(driver.coordinator.groups["g"]?.state == .preparingRebalance)
     }
@@ -78,14 +80,14 @@ struct StaticMemberTests {
         driver.pass(milliseconds: 4_000)
         _ = driver.ask(Requests.heartbeat(member: members[0].member, generation: 1, instance: "a"))
         _ = driver.ask(Requests.heartbeat(member: members[1].member, generation: 1, instance: "b"))
-        // The member "b" sends heartbeats within its session of 10 s, but does not join. The generation begins when the
-        // rebalance timeout has ended.
+        // The rebalance waits as long as its slowest member allows: 30 s, the default of `Requests.join`. The 4 s above and
+        // four rounds of 7 s are longer. The member "b" sends heartbeats within its session of 10 s, but does not join.
         for round in 0..<4 {
             driver.pass(milliseconds: 7_000)
             _ = driver.ask(Requests.heartbeat(member: members[1].member, generation: 1, instance: "b"))
             // The member "a" joins, so only "b" is missing.
             if round == 0 {
-                _ = driver.send(Requests.join(member: members[0].member, instance: "a", version: 5))
+                _ = driver.send(Requests.join(member: members[0].member, instance: "a"))
             }
         }
         let join = try #require(driver.take(newcomer)?.join)
@@ -109,7 +111,7 @@ struct StaticMemberTests {
         driver.passInitialRebalanceDelay()
         let joins = tokens.compactMap { driver.take($0)?.join }
         let waiting = driver.send(Requests.sync(member: joins[1].memberID, generation: 1, instance: "b"))
-        let rejoining = driver.send(Requests.join(instance: "b", version: 5))
+        let rejoining = driver.send(Requests.join(instance: "b"))
         #expect(driver.take(waiting)?.error == .fencedInstanceID)
         #expect(driver.take(rejoining) == nil)
         #expect(driver.ask(Requests.join(member: joins[0].memberID, version: 3))?.join?.generation == 2)
@@ -118,8 +120,9 @@ struct StaticMemberTests {
 
     @Test func `a group that waits for a static member sets no deadline in the past`() {
         let driver = GroupDriver()
-        // The coordinator raises a rebalance timeout of 0 to a minimum. With 0, its deadline would always be now.
-        let token = driver.send(Requests.join(instance: "a", version: 5, rebalanceMilliseconds: 0))
+        // A rebalance timeout of 0 would make the deadline "now" at every tick, so the coordinator raises it to a minimum.
+        let token = driver.send(Requests.join(instance: "a", rebalanceMilliseconds: 0))
+        // The first generation begins after the initial delay of 50 ms.
         driver.pass(milliseconds: 60)
         let member = driver.take(token)?.join?.memberID ?? ""
         _ = driver.send(Requests.sync(member: member, generation: 1, instance: "a"))

@@ -57,31 +57,31 @@ import Testing
         #expect(laterRefusals.last == true)
     }
 
-    @Test func `unproven tokens do not become suspect before enough of them were refused`() {
+    @Test func `unproven tokens are not separated before enough of them were refused`() {
         var unproven = UnprovenTokens()
         for milliseconds in 0..<100 {
-            unproven.accepted(at: at(milliseconds))
-            let begins = unproven.refused(at: at(milliseconds))
+            unproven.countAccepted(at: at(milliseconds))
+            let begins = unproven.countRefused(at: at(milliseconds))
             #expect(!begins || milliseconds >= UnprovenTokens.refusedMin - 1)
         }
     }
 
-    @Test func `refusals make unproven tokens suspect once, and for a limited time`() {
+    @Test func `refusals separate unproven tokens once, and for a limited time`() {
         var attacked = UnprovenTokens()
-        let begins = (0..<30).map { attacked.refused(at: at($0)) }
+        let begins = (0..<30).map { attacked.countRefused(at: at($0)) }
         #expect(begins.firstIndex(of: true) == UnprovenTokens.refusedMin - 1)
-        #expect(begins.filter { $0 }.count == 1, "the suspicion began twice")
-        #expect(attacked.areSuspect(at: at(30)))
-        #expect(!attacked.areSuspect(at: at(30 + UnprovenTokens.suspicionMilliseconds)))
+        #expect(begins.filter { $0 }.count == 1, "the separation began twice")
+        #expect(attacked.areSeparated(at: at(30)))
+        #expect(!attacked.areSeparated(at: at(30 + UnprovenTokens.separationMilliseconds)))
     }
 
-    @Test func `when most unproven tokens are accepted again, they are no longer suspect`() {
+    @Test func `when most unproven tokens are accepted again, they are no longer separated`() {
         var attacked = UnprovenTokens()
-        for milliseconds in 0..<30 { _ = attacked.refused(at: at(milliseconds)) }
-        #expect(attacked.areSuspect(at: at(30)))
+        for milliseconds in 0..<30 { _ = attacked.countRefused(at: at(milliseconds)) }
+        #expect(attacked.areSeparated(at: at(30)))
         // One acceptance more than refusals.
-        for milliseconds in 30..<61 { attacked.accepted(at: at(milliseconds)) }
-        #expect(!attacked.areSuspect(at: at(61)))
+        for milliseconds in 30..<61 { attacked.countAccepted(at: at(milliseconds)) }
+        #expect(!attacked.areSeparated(at: at(61)))
     }
 
     // MARK: Probes

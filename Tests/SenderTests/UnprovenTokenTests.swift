@@ -159,7 +159,7 @@ import Testing
         #expect(warnings == 1, "seed \(seed)")
     }
 
-    @Test mutating func `while unproven tokens are suspect, honest ones use their connections`() throws {
+    @Test mutating func `while unproven tokens are separated, honest ones use their connections`() throws {
         try attack(0)
         run(milliseconds: 500)
         #expect(refused.count >= UnprovenTokens.refusedMin)
@@ -170,7 +170,7 @@ import Testing
         #expect(newPhones.count == 1_000 && newPhones.allSatisfy { $0.delayMilliseconds < 1_000 })
         #expect(newPhones.contains { $0.connections == .unproven })
 
-        // Most unproven tokens were accepted now, so the suspicion is over.
+        // Most unproven tokens were accepted now, so the separation is over.
         accepted.removeAll()
         try arriveUpdate((0..<100).map { "later-\($0)" }, areProven: false)
         run(milliseconds: 200)

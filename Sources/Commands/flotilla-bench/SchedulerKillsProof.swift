@@ -22,7 +22,7 @@ enum SchedulerKillsProof {
             return .init(
                 kills: result.killCount, stepsMet: result.reachedSteps,
                 counts: "\(result.fired) fired, \(result.cancelled) cancelled, \(result.replaced) replaced, "
-                    + "\(result.ended) ends of groups, \(result.deadLetters) dead letters",
+                    + "\(result.endedGroups) ends of groups, \(result.deadLetters) dead letters",
                 fault: result.fault)
         }
     }

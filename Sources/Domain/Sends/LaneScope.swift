@@ -8,8 +8,9 @@ package struct LaneScope: JSONRecord, Hashable {
     /// Since version 2, timestamps are separate from versions. Since version 3, a group's row tells which names have rows,
     /// and whether activities have joined it.
     package static let schemaVersion = 3
-    /// The maximum number of cancelled sends in one row. The newest are kept. The planner refuses further cancels of a
-    /// day, so a forgotten one is older than every job of its send.
+    /// The maximum number of cancelled sends in one row. The newest are kept. A job lives for at most a day, and the
+    /// planner refuses a cancel if this many sends of the group were cancelled within a day (`GroupRow.storeCancel`). So no
+    /// job is left of a send that is dropped here.
     package static let cancelledSendsMax = SupersededVersions.cancelledSendsMax
 
     /// A generation that an END has closed.
@@ -63,7 +64,7 @@ package struct LaneScope: JSONRecord, Hashable {
 
     /// The version of the start that opened this generation, or 0 if no start was seen.
     package var generation: Int64 = 0
-    /// The newest version that the lane has begun.
+    /// The version of the newest send whose expansion the lane has begun.
     package var version: Int64 = 0
     /// The newest timestamp that the scope's phones got, in seconds since 1970, and the version of the send that has it.
     /// For a recipient, that can be a send to the whole group.
@@ -71,26 +72,29 @@ package struct LaneScope: JSONRecord, Hashable {
     package var timestampVersion: Int64 = 0
     /// The timestamp of the start that opened `generation`. The END of an earlier generation stays below it.
     package var generationTimestamp: Int64 = 0
-    /// The newest version of an update or an END. A start's own state does not apply to activities that
-    /// already run.
+    /// The version of the newest update or END. Starts do not count, because the state of a start does not apply to
+    /// activities that already run.
     package var updateVersion: Int64 = 0
     /// The version of the newest END, or 0 if there was none.
     package var endVersion: Int64 = 0
     /// The generations that have ended and whose activities may still live, in their order.
     package var endedGenerations: [EndedGeneration] = []
+    /// The state that a late token gets.
     package var newestState: ScopeState?
     /// For a recipient of a shared group: the state that `newestState` replaced. A cancel of the newest update restores
     /// it, because the planner does not know the states of recipients in a list.
     package var replacedState: ScopeState?
     package var walk: Walk?
-    /// For a whole group: the recipients of the lane, and the activities that sends have named, with separate rows.
+    /// For a whole group: the names that have a row of their own in this lane. They are recipients, and activities that
+    /// sends have named.
     package var namesWithRows = NameFilter()
     /// For a recipient: activities that an END by their ids has ended, although the lane did not know them when it read
     /// that END. The newest are kept.
     package var endedActivities: [EndedActivity] = []
     /// For a whole group: whether the planner knows that this lane has members.
     package var subscription = SubscriptionState.answered
-    /// For a group: whether activities may have joined it without reporting it.
+    /// For a group, and for a recipient in it: whether an activity that was reported without a group has joined it
+    /// (`joinedGroup`). If so, the walk of an update or an END also looks for such activities.
     package var hasJoined = false
     /// Cancelled sends, newest last.
     package var cancelledSends: [String] = []
@@ -101,6 +105,8 @@ package struct LaneScope: JSONRecord, Hashable {
 
     package init() {}
 
+    // In the record, `timestampOf`, `updated` and `endedAt` are versions, not times. The first two are left out if they
+    // equal `version`.
     package func write(to writer: inout JSONWriter) {
         writer.field("generation", generation)
         writer.field("version", version)
@@ -142,6 +148,7 @@ package struct LaneScope: JSONRecord, Hashable {
     package init(from record: JSONObject) {
         generation = record["generation"].version()
         version = record["version"].version()
+        // In version 1 of the schema, a version was also the timestamp.
         timestamp = record["timestamp"].optional?.seconds() ?? version
         timestampVersion = record["timestampOf"].optional?.version() ?? version
         generationTimestamp = record["generationTimestamp"].optional?.seconds() ?? generation
@@ -161,7 +168,7 @@ package struct LaneScope: JSONRecord, Hashable {
             EndedActivity(object["activity"].name(), endVersion: object["endedAt"].version())
         }
         subscription = record["subscription"].optional?.choice(of: SubscriptionState.self) ?? .answered
-        // The version before noted only whether the scope had starts, which activities can join.
+        // Version 2 of the schema had `hasStarts` instead: whether the scope had starts, which activities can join.
         hasJoined = (record["hasJoined"].optional ?? record["hasStarts"].optional)?.bool() ?? false
         cancelledSends = record["cancelled"].optional?.names(countMax: Self.cancelledSendsMax) ?? []
         joinedGroup = record["joined"].optional?.object().scopeKey()

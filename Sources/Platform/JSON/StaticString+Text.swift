@@ -7,9 +7,8 @@ public import Glibc
 /// and a comparison takes a few instructions. For this, every function that reads a field by name is inlined
 /// into its caller, also in other modules. Therefore this module imports C publicly.
 extension StaticString {
-    /// The first eight bytes as a little-endian word. A shorter text is in the upper bytes, and the lower
-    /// bytes are 0. `isEqual` shifts the word of the document in the same way, and so removes the bytes
-    /// behind the text.
+    /// The first eight bytes as a little-endian word. The word of a shorter text is shifted up, so that its lower bytes
+    /// are 0. `isEqual` shifts the word of the document by as much, which drops the bytes that follow the text there.
     @inlinable @inline(always)
     var firstWord: UInt64 {
         let length = utf8CodeUnitCount
@@ -48,6 +47,7 @@ extension StaticString {
         if count <= 8 { return first << UInt64(64 - 8 * count) == firstWord }
         guard first == firstWord else { return false }
         let ownBytes = unsafe UnsafeRawPointer(utf8Start)
+        // A text of 9 to 24 bytes needs one or two more words.
         if count > 24 { return unsafe memcmp(bytes, ownBytes, count) == 0 }
         if count > 16 {
             guard

@@ -24,7 +24,8 @@ struct GregorianDate {
         let daysSinceYearZero = days + Self.daysFromYearZeroTo1970
         let era = daysSinceYearZero.dividedDown(by: Self.daysPerEra)
         let dayOfEra = daysSinceYearZero - era * Self.daysPerEra
-        // Takes the leap days out of the days. The numbers are the days of 4, 100 and 400 years, each less one.
+        // Takes the leap days out of the days. The leap day of 4 years comes after 1460 days, and the one of an era after
+        // 146,096 days. A century of 36,524 days has none at its end.
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let monthFromMarch = (5 * dayOfYear + 2) / 153
@@ -41,7 +42,7 @@ struct GregorianDate {
         return daysBeforeYear + daysBeforeMonth + day - 1 - Self.daysFromYearZeroTo1970
     }
 
-    /// Returns the days from 1 March to the month. Five months from March on have 153 days, and then the lengths repeat.
+    /// Returns the days from 1 March to the first day of the month. Five months from March on have 153 days, and then the lengths repeat.
     private static func daysBefore(monthFromMarch month: Int64) -> Int64 { (153 * month + 2) / 5 }
 }
 

@@ -59,13 +59,14 @@ struct MergeContext {
     /// write interval, so that the installation is due for a write.
     ///
     /// - Parameters:
-    ///   - old: the time of the value before.
-    ///   - interval: the write interval of the value, in milliseconds.
+    ///   - previousTime: the time that the value had before this report.
+    ///   - writeInterval: the write interval of the value, in milliseconds.
     @discardableResult
-    mutating func noteEffect(_ effect: MergeEffect, since old: ReportTime?, interval: Int64) -> Bool {
+    mutating func noteEffect(_ effect: MergeEffect, previousTime: ReportTime?, writeInterval: Int64) -> Bool {
         noteEffect(effect)
         guard effect == .repeated,
-            WriteInterval.isBoundaryCrossed(every: interval, from: old?.received, to: time.received)
+            WriteInterval.isBoundaryCrossed(
+                every: writeInterval, from: previousTime?.received, to: time.received)
         else {
             return false
         }

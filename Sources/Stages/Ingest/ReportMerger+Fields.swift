@@ -11,7 +11,8 @@ extension ReportMerger {
             // Its time is the time of the phone's last report, so a repetition is written too.
             let oldTime = context.installation.environment?.at
             let effect = context.installation.environment.merge(environment, at: time)
-            context.noteEffect(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
+            context.noteEffect(
+                effect, previousTime: oldTime, writeInterval: WriteInterval.heartbeatMilliseconds)
             if effect == .changed { context.affectedRows.insertAll() }
         }
         if let os = report.os { context.noteEffectOnAllRows(context.installation.os.merge(os, at: time)) }
@@ -19,7 +20,8 @@ extension ReportMerger {
             // Its time is in the profile row, so a repetition is written too.
             let oldTime = context.installation.appBuild?.at
             let effect = context.installation.appBuild.merge(build, at: time)
-            context.noteEffect(effect, since: oldTime, interval: WriteInterval.heartbeatMilliseconds)
+            context.noteEffect(
+                effect, previousTime: oldTime, writeInterval: WriteInterval.heartbeatMilliseconds)
             if effect == .changed { context.affectedRows.insertProfile() }
         }
         if let isEnabled = report.frequentPushesEnabled {
@@ -42,7 +44,7 @@ extension ReportMerger {
             newReportTime > oldReportTime
         {
             context.noteEffect(
-                .repeated, since: oldReportTime, interval: WriteInterval.heartbeatMilliseconds)
+                .repeated, previousTime: oldReportTime, writeInterval: WriteInterval.heartbeatMilliseconds)
         }
         if hasMoved || hasProfileChanged {
             context.affectedRows.insertProfile()

@@ -100,7 +100,7 @@ extension ReportMerger {
             // below.
             if isSameToken, let stored = old.sealed {
                 token.sealed = stored
-                let isDue = context.noteEffect(.repeated, since: old.at, interval: milliseconds)
+                let isDue = context.noteEffect(.repeated, previousTime: old.at, writeInterval: milliseconds)
                 // This is how keys rotate: a token that must be written anyway is sealed with the newest key.
                 if isDue, !tokenSeal.isCurrent(stored) {
                     token.sealed = sealed(pushToken, of: report, under: entry)

@@ -101,8 +101,9 @@ package final class ReportMerger {
     /// Merges a report of a phone, or of a backend for a user.
     private func mergeReportOfPhone(_ report: Report, into context: inout MergeContext) throws(RejectedReport)
     {
+        // The report is older than the erasure.
         if let erasedAt = context.installation.erasedUpTo, context.time <= erasedAt {
-            return mergeReportOlderThanErasure(from: report, into: &context)
+            return mergeOnlyFinalState(from: report, into: &context)
         }
         if report.kind == .erase {
             context.installation.erase(upTo: context.time)
@@ -119,7 +120,7 @@ package final class ReportMerger {
         case .reconcile: try mergeRunningActivities(from: report, into: &context)
         case .heartbeat: if report.activity != nil { try mergeSignOfLife(from: report, into: &context) }
         case .tap: try mergeTap(from: report, into: &context)
-        // The fields of a profile are merged above, and `mergeFields` handles the other kinds.
+        // The fields of a profile are merged above, and an erasure has returned. `mergeFields` handles the other kinds.
         case .profile, .erase, .deadToken, .provenToken, .tokenTakenOver: break
         }
     }
@@ -130,7 +131,8 @@ package final class ReportMerger {
     private func completeMerge(_ context: inout MergeContext, from old: Installation?, now: Int64)
         -> MergedInstallation
     {
-        guard context.effect >= .repeatedAndDue else {
+        let needsWrite = context.effect >= .repeatedAndDue
+        guard needsWrite else {
             return MergedInstallation(
                 installation: context.installation, changes: [], events: [], mustBeWritten: false)
         }
@@ -139,6 +141,7 @@ package final class ReportMerger {
         }
         let hasPruned = context.installation.prune(at: now, for: app)
         if hasPruned { context.affectedRows.insertAll() }
+        // The changes depend on the app and the write interval of this merger.
         let changes = RegistryChange.between(
             old, and: context.installation, affectedRows: context.affectedRows, merger: self)
         if context.effect == .changed { appendClosedEvents(from: old, to: &context) }

@@ -35,7 +35,7 @@ package final class SchedulerKillTest: KillTestScenario {
         package var fired = 0
         package var cancelled = 0
         package var replaced = 0
-        package var ended = 0
+        package var endedGroups = 0
         package var deadLetters = 0
         /// The first fault, or nil if everything is right.
         package var fault: String?
@@ -79,7 +79,7 @@ package final class SchedulerKillTest: KillTestScenario {
         (result.fired, result.cancelled, result.replaced) = (
             checker.firedCount, checker.cancelledCount, checker.replacedCount
         )
-        result.ended = checker.endedCount
+        result.endedGroups = checker.endedCount
         result.deadLetters = rejectedPositions.count
         result.fault = checker.fault
         if result.fault == nil, rejectedPositions != checker.rejectedPositions {

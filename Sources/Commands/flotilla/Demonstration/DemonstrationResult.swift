@@ -3,7 +3,7 @@ internal import APNsSimulator
 /// The measurements of the demonstration and the text that it prints.
 struct DemonstrationResult {
     /// The addresses and the key that the text shows.
-    struct InstallationDetails {
+    struct ConnectionDetails {
         let gateway: String
         let broker: String
         let simulator: String
@@ -48,15 +48,15 @@ struct DemonstrationResult {
     }
 
     /// Returns the result, and commands to try by hand.
-    func text(for installation: InstallationDetails) -> String {
+    func text(for connection: ConnectionDetails) -> String {
         // The name differs from the first match, because a phone that was started for a group is not started
         // again.
         let match = DemonstrationMatch(group: "my-" + group)
-        let sends = "curl -s http://\(installation.gateway)/v1/sends -H \"Authorization: Bearer $KEY\""
+        let sends = "curl -s http://\(connection.gateway)/v1/sends -H \"Authorization: Bearer $KEY\""
         return """
 
-            \(heading): its gateway at http://\(installation.gateway), Kafka at \(installation.broker), its data in \(installation.data),
-            and \(DemonstrationApp.phoneCount) simulated phones behind a simulated APNs at https://\(installation.simulator).
+            \(heading): its gateway at http://\(connection.gateway), Kafka at \(connection.broker), its data in \(connection.data),
+            and \(DemonstrationApp.phoneCount) simulated phones behind a simulated APNs at https://\(connection.simulator).
             \(problemParagraph)
               reported   \(DemonstrationApp.phoneCount) phones to the gateway; \(startableCount) of them run an iOS that can be started, known after \(formatted(seconds: reportSeconds))
               started    \(startedCount) activities of \(group) at 0:0; the last lock screen showed it after \(formatted(seconds: startSeconds))
@@ -64,12 +64,12 @@ struct DemonstrationResult {
 
             Your turn, in a second terminal: a match for everyone, a goal, and what a phone shows.
 
-            KEY=\(installation.key)
+            KEY=\(connection.key)
             \(sends) -d '\(match.start())'
             \(sends) -d '\(match.update)'
-            curl -s http://\(installation.control)/v1/phones/phone-0
+            curl -s http://\(connection.control)/v1/phones/phone-0
 
-            The console is at http://\(installation.gateway)/console; log in with the key above.
+            The console is at http://\(connection.gateway)/console; log in with the key above.
 
             Ctrl-C stops it; what was acknowledged is there at the next start. From here on, what the phones show:
 

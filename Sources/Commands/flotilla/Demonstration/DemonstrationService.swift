@@ -6,13 +6,13 @@ internal import Lifecycle
 internal import StageSupport
 internal import Telemetry
 
-/// The demonstration of `flotilla up --demo`. On the installation that has just started, a backend starts a
-/// match for everyone and scores a goal through the gateway, and each simulated phone shows it. Then the
-/// service prints commands to try by hand, and a line each time the lock screens change.
+/// The demonstration of `flotilla up --demo`. Through the gateway that has just started, a backend starts a match for
+/// everyone and scores a goal, and each simulated phone shows it. Then the service prints commands to try by hand, and a
+/// line each time the lock screens change.
 final class DemonstrationService: Service {
-    /// A step fails if its figure does not change for this long.
+    /// A step waits for a number of phones or stages. It fails if the number does not change for this long.
     private static let stallMilliseconds = 10_000
-    /// The pause between two checks of a figure.
+    /// The pause between two checks of the number.
     private static let pollMilliseconds = 5
 
     let name = "demonstration"
@@ -21,6 +21,7 @@ final class DemonstrationService: Service {
     private let stages: [any Stage]
     private let gateway: GatewayService
     private let phones: DemonstrationPhones
+    // Set in `start` and taken in `stop`.
     private let backend = StartedParts<DemonstrationBackend>()
     private let monitorTask = StartedParts<Task<Void, Never>>()
 
@@ -63,7 +64,7 @@ final class DemonstrationService: Service {
         }
         if let shortfall = result.shortfall { throw CommandError(status: .unavailable, shortfall) }
         result.problems = await collectProblems(from: context.log)
-        print(result.text(for: installationDetails(phones: phones, gateway: address)))
+        print(result.text(for: connectionDetails(phones: phones, gateway: address)))
         // A reader behind a pipe must see the text now, not when the process ends.
         fflush(nil)
         monitorTask.set(LockScreenMonitor.start(on: phones.simulator))
@@ -143,10 +144,10 @@ final class DemonstrationService: Service {
         }
     }
 
-    private func installationDetails(
+    private func connectionDetails(
         phones: DemonstrationPhones.RunningParts, gateway: SocketAddress
-    ) -> DemonstrationResult.InstallationDetails {
-        DemonstrationResult.InstallationDetails(
+    ) -> DemonstrationResult.ConnectionDetails {
+        DemonstrationResult.ConnectionDetails(
             gateway: gateway.description, broker: environment.cluster.settings.brokers.joined(separator: ","),
             simulator: "localhost:\(phones.connectionInfo.ports.production)",
             control: phones.connectionInfo.controlAddress.description, data: dataDirectory,

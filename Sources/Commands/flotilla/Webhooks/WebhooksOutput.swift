@@ -3,8 +3,8 @@ internal import CatalogRecords
 internal import JSON
 internal import Telemetry
 
-/// The output of webhook endpoints: a table for people, or a JSON object per line for programs. A secret is only shown
-/// when it is made.
+/// The output of webhook endpoints: a table for people, or a JSON object per line for programs. Only the JSON has a
+/// secret, and only when the secret is new. For people, the caller prints a new secret itself.
 struct WebhooksOutput {
     private let endpoints: [WebhookEndpoint]
     private let secret: WebhookSecret?

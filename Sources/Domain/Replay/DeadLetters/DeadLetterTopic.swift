@@ -50,13 +50,14 @@ package struct DeadLetterTopic {
         }
     }
 
-    /// Passes the matching dead letters to `body` in order, up to the journal's end, each with its state by its own
-    /// marks (`DeadLetterJournal.state`). `body` can throw `StopScan` to stop.
+    /// Passes the matching dead letters of a partition to `body` in order, up to the journal's end. The state of each is
+    /// the one by its own marks, without the marks of resends (`DeadLetterJournal.state`). `body` can throw `StopScan`
+    /// to stop.
     ///
     /// - Parameters:
     ///   - start: The start of the scan, or nil for the first possible match.
     ///   - end: The first offset that is not visited.
-    func forEach(
+    func forEachWithOwnState(
         in partition: Int32, matching filter: DeadLetterFilter, journal: DeadLetterJournal,
         from start: TopicScanner.Start? = nil, before end: Int64 = .max,
         body: (DeadLetterRecord, DeadLetterJournal.DeadLetterState) throws -> Void
@@ -95,7 +96,7 @@ package struct DeadLetterTopic {
     ) throws {
         for partition in partitions where filter.includes(partition: partition) {
             let journal = try journal(of: partition, matching: filter)
-            try forEach(in: partition, matching: filter, journal: journal) { letter, _ in
+            try forEachWithOwnState(in: partition, matching: filter, journal: journal) { letter, _ in
                 try body(letter, journal.listedState(of: letter))
             }
         }

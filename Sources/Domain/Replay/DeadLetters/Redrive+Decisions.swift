@@ -20,7 +20,7 @@ extension Redrive {
         var start = filter.scanStart
         while true {
             let round = try prepareRound(in: partition, journal: journal, from: start, before: end)
-            try deadLetters.forEach(
+            try deadLetters.forEachWithOwnState(
                 in: partition, matching: filter, journal: journal, from: start, before: end
             ) { letter, state in
                 if let next = round.next, letter.id.offset >= next { throw TopicScanner.StopScan() }
@@ -55,7 +55,7 @@ extension Redrive {
         in partition: Int32, journal: DeadLetterJournal, from start: TopicScanner.Start, before end: Int64
     ) throws -> Round {
         var round = Round()
-        try deadLetters.forEach(
+        try deadLetters.forEachWithOwnState(
             in: partition, matching: filter, journal: journal, from: start, before: end
         ) { letter, state in
             guard state == .open || state == .doubtful else { return }

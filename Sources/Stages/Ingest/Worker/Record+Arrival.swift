@@ -9,16 +9,15 @@ extension Kafka.Record {
         guard let firstStampedAt = number(in: Report.receivedAtHeader) else {
             return ReportArrival(receivedAt: stampedAt, offset: offset)
         }
-        // A header never makes a report younger than its record.
+        // A header can only make the arrival earlier than the record's own stamp, never later.
         return ReportArrival(
             receivedAt: min(stampedAt, firstStampedAt), offset: number(in: Report.offsetHeader) ?? offset)
     }
 
     /// Whether this is a copy of a record for all partitions.
     var isCopyForAllPartitions: Bool {
-        // Only the presence of the header counts. Its value is empty, so the name is read, which is never empty.
-        guard let header = headers.last(named: Report.allPartitionsHeader) else { return false }
-        return header.name.count > 0
+        // Only the presence of the header counts. Its value is empty.
+        headers.last(named: Report.allPartitionsHeader) != nil
     }
 
     /// The numbers of digits with which a number fits into an `Int64` in any case.

@@ -21,27 +21,31 @@ extension QueryHandler {
         try parameters.checkAllRead()
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         let recipient = Recipient.user(id)
-        let result = try await findPeople([recipient], app: call.app)
-        let phones = result.installations.filter { $0.subject != recipient && $0.recipient == recipient }
+        let foundPeople = try await findPeople([recipient], app: call.app)
+        // The found records are the user's phones, and the user's own record, which has the profile and the user as its
+        // subject.
+        let phones = foundPeople.installations.filter { $0.subject != recipient && $0.recipient == recipient }
             .sorted { ($0.lastReportAt ?? 0) > ($1.lastReportAt ?? 0) }
         // The record of an erased user contains neither tags nor attributes.
-        let profile = result.installations.first {
+        let profile = foundPeople.installations.first {
             $0.subject == recipient && ($0.tags != nil || $0.attributes != nil)
         }
         async let pendingPushes = pushes(to: [recipient], on: nil, app: call.app)
         async let pendingEvents = events(
-            app: call.app, user: id, installation: nil, since: result.erasures[recipient.text])
+            app: call.app, user: id, installation: nil, since: foundPeople.erasures[recipient.text])
         let (foundPushes, foundEvents) = await (pendingPushes, pendingEvents)
+        // The search for pushes may end early, and the answer says so (`pushesIncomplete`). For events it has no such
+        // field, so a limit is an error.
         try Self.checkLimit(of: foundEvents)
-        let erasedAt = result.erasures[recipient.text] ?? 0
+        let erasedAt = foundPeople.erasures[recipient.text] ?? 0
         let visiblePushes = foundPushes.pushes.filter { $0.at > erasedAt }
         let isUnknown =
             phones.isEmpty && profile == nil && visiblePushes.isEmpty && foundEvents.events.isEmpty
-            && result.timers.isEmpty
+            && foundPeople.timers.isEmpty
         if isUnknown {
-            // The receipts that were not read may be the person's.
+            // The person is unknown only if all receipts were read. If a limit ended the search, that is the error.
             try Self.checkLimit(of: foundPushes)
-            throw emptyResultProblem(for: [result, foundPushes, foundEvents])
+            throw emptyResultProblem(for: [foundPeople, foundPushes, foundEvents])
         }
         let scopes = try await scopes(of: phones, app: call.app, user: id)
         let diagnoses = phones.map { phone in
@@ -50,7 +54,7 @@ extension QueryHandler {
                 pushes: visiblePushes.filter { .installation($0.addressee.installation) == phone.subject },
                 now: now)
         }
-        return objectResponse(from: [result, foundPushes, foundEvents, scopes.found]) { writer in
+        return objectResponse(from: [foundPeople, foundPushes, foundEvents, scopes.found]) { writer in
             writer.field("userId", id)
             writer.field("tags", profile?.tags?.value)
             writer.field("attributes", profile?.attributes?.value)
@@ -59,7 +63,7 @@ extension QueryHandler {
             }
             write(pushes: visiblePushes, events: foundEvents, to: &writer)
             writer.field("pushesIncomplete", foundPushes.limit == nil ? nil : true)
-            Self.write(schedules: result.timers, to: &writer)
+            Self.write(schedules: foundPeople.timers, to: &writer)
             InstallationReport.writeReason(Self.mostUrgentReason(of: diagnoses.map(\.reason)), to: &writer)
         }
     }
@@ -71,9 +75,9 @@ extension QueryHandler {
         try parameters.checkAllRead()
         guard let id = call.id, NameRules.problem(id) == nil else { throw .unknown }
         let subject = Recipient.installation(id)
-        let result = try await findPeople([subject], app: call.app)
-        guard let phone = result.installations.first(where: { $0.subject == subject }) else {
-            throw emptyResultProblem(for: [result])
+        let foundPeople = try await findPeople([subject], app: call.app)
+        guard let phone = foundPeople.installations.first(where: { $0.subject == subject }) else {
+            throw emptyResultProblem(for: [foundPeople])
         }
         let recipients = Set([phone.recipient, subject] + phone.formerRecipients.map(\.recipient))
         async let pendingPushes = pushes(to: Array(recipients), on: id, app: call.app)
@@ -87,7 +91,7 @@ extension QueryHandler {
         let scopes = try await scopes(of: [phone], app: call.app, user: user)
         let diagnosis = PhoneDiagnosis(
             installation: phone, scopes: scopes.byKey, pushes: visiblePushes, now: now)
-        return objectResponse(from: [result, foundPushes, foundEvents, scopes.found]) { writer in
+        return objectResponse(from: [foundPeople, foundPushes, foundEvents, scopes.found]) { writer in
             InstallationReport(diagnosis: diagnosis).write(to: &writer)
             write(pushes: visiblePushes, events: foundEvents, to: &writer)
             writer.field("pushesIncomplete", foundPushes.limit == nil ? nil : true)
@@ -159,8 +163,9 @@ extension QueryHandler {
         query.names = Array(Set(phones.flatMap(\.activities).compactMap { $0.group?.value })).sorted()
         query.user = user
         let result = try await ask(query)
-        let byKey = Dictionary(result.scopes.map { ($0.value.key, $0.value.row) }) { a, b in
-            a.lastSendAt > b.lastSendAt ? a : b
+        // A scope has one lane. If another lane has a row of it too, the row with the later send counts.
+        let byKey = Dictionary(result.scopes.map { ($0.value.key, $0.value.row) }) { first, second in
+            first.lastSendAt > second.lastSendAt ? first : second
         }
         return (byKey, result)
     }

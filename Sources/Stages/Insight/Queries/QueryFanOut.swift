@@ -10,12 +10,13 @@ internal import Telemetry
 ///
 /// It can be called on any thread. `QueryClient` does the work on its loop.
 struct QueryFanOut: Sendable {
-    /// The HTTP path at which processes of the stage ask each other.
+    /// The HTTP path at which a process of the stage gets its part of a `QueryResult` from another one.
     static let path = "/parts"
 
     let client: LoopOwned<QueryClient>
     let localLanes: LaneReaders
-    /// The API key that asks.
+    /// The caller whose turn the queries use (`FairThreads`): an API key, or the log of freshness. `QueryHandler` sets it
+    /// in its own copy.
     var caller = ""
 
     init(client: LoopOwned<QueryClient>, localLanes: LaneReaders) {
@@ -28,6 +29,7 @@ struct QueryFanOut: Sendable {
         query.caller = caller
         return await withCheckedContinuation { [query] continuation in
             let isAccepted = client.execute { $0.run(query) { continuation.resume(returning: $0) } }
+            // The loop has ended. No lane has answered in an empty result, so the answer names all lanes as missing.
             if !isAccepted { continuation.resume(returning: QueryResult()) }
         }
     }

@@ -129,6 +129,7 @@ package struct TimerCommands: Sendable {
     private func repetition(
         of schedule: Schedule, key: [UInt8], stamp: Int64, in table: inout some TimerTable
     ) throws(StoreError) -> Decision? {
+        // `setTimer` refuses a key that is too long.
         guard key.count <= Self.keyBytesMax, let idempotency = schedule.idempotency else { return nil }
         let seen = try table.idempotencyRow(for: key)
         switch Idempotency.compare(fingerprint: idempotency.fingerprint, with: seen, at: stamp) {
@@ -167,17 +168,17 @@ package struct TimerCommands: Sendable {
     private func erase(
         _ command: ScheduleCommand, stamp: Int64, in table: inout some TimerTable
     ) throws(StoreError) -> Decision {
-        var deleted = try table.timers(of: command.owner, app: command.app)
+        var toDelete = try table.timers(of: command.owner, app: command.app)
         if case .recipient(.user(let user)) = command.owner {
             for var row in try table.timers(naming: user, app: command.app) where row.owner != command.owner {
                 let hasAudience = row.send.removeFromAudience(user)
-                if hasAudience { table.set(row) } else { deleted.append(row) }
+                if hasAudience { table.set(row) } else { toDelete.append(row) }
             }
         }
-        for row in deleted { table.remove(row) }
+        for row in toDelete { table.remove(row) }
         return Decision(
-            outcome: .erased, answer: .cancelled(deleted.count, tooLate: 0),
-            progress: deleted.map { $0.progress(.cancelled, at: stamp) })
+            outcome: .erased, answer: .cancelled(toDelete.count, tooLate: 0),
+            progress: toDelete.map { $0.progress(.cancelled, at: stamp) })
     }
 
     // MARK: List
@@ -218,12 +219,6 @@ extension TimerCommands.Decision {
 }
 
 extension Send {
-    /// Whether the audience names the user.
-    func names(_ user: String) -> Bool {
-        guard case .users(let users) = audience else { return false }
-        return users.contains { $0.isExactlyEqual(to: user) }
-    }
-
     /// Takes a user out of the audience. Returns whether the send still has an audience: false, without a
     /// change, if the audience is only this user.
     fileprivate mutating func removeFromAudience(_ user: String) -> Bool {

@@ -133,3 +133,11 @@ extension ScheduleIdempotencyRow {
     /// The time at which the idempotency key is forgotten, in milliseconds since 1970.
     var expiresAt: Int64 { writtenAt + Idempotency.retentionMilliseconds }
 }
+
+extension Send {
+    /// Whether the audience names the user.
+    func names(_ user: String) -> Bool {
+        guard case .users(let users) = audience else { return false }
+        return users.contains { $0.isExactlyEqual(to: user) }
+    }
+}

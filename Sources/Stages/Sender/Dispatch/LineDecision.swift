@@ -40,8 +40,9 @@ enum LineDecision: Sendable {
     case pauseSheet(reason: String?)
 }
 
-// These functions change no line. The sheet and the app keep what they learn: the capacity, the subjects, and that the
-// app waits for APNs. They are mutating only for speed (`DeliveryPlan`).
+// These functions change neither the plan nor a line. They are mutating because the compiler would copy the whole plan
+// for each call of a non-mutating one. The sheet and its app are objects, and remember what a decision finds out: the
+// sheet its subjects, the app the capacity of its connections, and the time from which it waits for APNs.
 extension DeliveryPlan {
     /// Decides about a line that is dispatched. The order of the checks: whether the job is over, the app is paused,
     /// the subject is busy, a permit is missing, or the connections are full.
@@ -51,18 +52,13 @@ extension DeliveryPlan {
         for sheet: Sheet, line: Int, permits: Int, by availability: AvailabilityCheck
     ) -> LineDecision {
         if let decision = decisionWithoutPush(for: sheet, line: line) { return decision }
-        let app = sheet.app
-        let state = sheet.states[line]
-        if app.breaker.isOpen, !state.isProbe, !app.breaker.isProbeDue(at: time.now) {
-            // The answer of a probe decides whether the breaker closes. A line that was never sent waits for the answer
-            // in its queue. A line that comes back from a wait may hold up the offset, so its sheet goes to a tier.
-            let waitsForProbe = app.breaker.isProbing && state.stage == .unsent
-            return waitsForProbe ? .stayInQueue : .pauseSheet(reason: app.breaker.cause)
-        }
-        // While the breaker is open, only the probe leaves.
-        let isProbe = state.isProbe || app.breaker.isOpen
+        if let decision = decisionWithPausedApp(for: sheet, line: line) { return decision }
         if claims.isSubjectBusy(sheet, line: line) { return .block }
-        guard state.reservation != .nothing || permits > 0 else { return .stayInQueue }
+        let state = sheet.states[line]
+        let needsPermit = state.reservation == .nothing
+        if needsPermit, permits <= 0 { return .stayInQueue }
+        // A line that may leave although the breaker is open is the probe.
+        let isProbe = state.isProbe || sheet.app.breaker.isOpen
         return decisionByCapacity(for: sheet, line: line, isProbe: isProbe, by: availability)
     }
 
@@ -76,8 +72,8 @@ extension DeliveryPlan {
         case .underWay: return .block
         case .done: return .skip
         }
-        // When a sheet becomes stale, `dropStaleSheets` drops its lines at once, except those that wait for their
-        // duplicates. Only sheets that need the ledger have such lines.
+        // `dropStaleSheets` has dropped the lines of a stale sheet already, except those that waited for a duplicate.
+        // Only a sheet that needs the ledger has such lines, so only these sheets are checked here.
         if sheet.needsLedger, let staleness = versions.staleness(of: sheet) {
             return .endSheet(.stale(staleness))
         }
@@ -88,7 +84,20 @@ extension DeliveryPlan {
         return nil
     }
 
-    /// Decides by the capacity of the connections. If they are full, the app waits for APNs from now on (`AppSilence`).
+    /// Returns the decision about a line whose app is paused by its open breaker. Nil if the line may leave: the breaker
+    /// is closed, or the line is the probe or can become it now.
+    private mutating func decisionWithPausedApp(for sheet: Sheet, line: Int) -> LineDecision? {
+        let app = sheet.app
+        let state = sheet.states[line]
+        guard app.breaker.isOpen, !state.isProbe, !app.breaker.isProbeDue(at: time.now) else { return nil }
+        // The answer of a probe decides whether the breaker closes. A line that was never sent waits for the answer in
+        // its queue. A line that comes back from a wait may hold up the offset, so its sheet goes to a tier.
+        let waitsForProbe = app.breaker.isProbing && state.stage == .unsent
+        return waitsForProbe ? .stayInQueue : .pauseSheet(reason: app.breaker.cause)
+    }
+
+    /// Decides by the capacity that the pushes of this step have left on the connections. If they are full, the app
+    /// waits for APNs from now on (`AppSilence`).
     private mutating func decisionByCapacity(
         for sheet: Sheet, line: Int, isProbe: Bool, by availability: AvailabilityCheck
     ) -> LineDecision {
@@ -98,17 +107,18 @@ extension DeliveryPlan {
         let capacity: Int
         switch sheet.availabilityLeftThisStep(of: connections, by: availability) {
         case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
+        // The sheet cannot be turned into a request, so none of its lines can leave.
         case .faulty(let code): return .endSheet(.deadLetter(code: code, status: nil, reason: nil))
         case .open(let count): capacity = count
         }
         if capacity <= 0 {
             app.silence.startWaiting(at: time.now)
-            return wait(for: connections)
+            return decisionToWait(for: connections)
         }
         if sheet.head.event == .start, state.reservation != .permitAndIntent {
             // The starts that wait for their intents, or to leave after that, take capacity before this start does.
             let capacityLeft = capacity - app.waitingStarts[connections]
-            guard capacityLeft > 0 else { return wait(for: connections) }
+            guard capacityLeft > 0 else { return decisionToWait(for: connections) }
             return .storeIntent(startsMax: capacityLeft, over: connections, isProbe: isProbe)
         }
         return .push(over: connections, isProbe: isProbe)
@@ -116,7 +126,7 @@ extension DeliveryPlan {
 
     /// Returns the decision about a line whose connections are full. If these are the usual ones, the line stays where
     /// it is. For the others it waits in a separate queue (`ConnectionQueue`).
-    private func wait(for connections: PushConnections) -> LineDecision {
+    private func decisionToWait(for connections: PushConnections) -> LineDecision {
         connections == .usual ? .stayInQueue : .waitForConnections(connections)
     }
 
@@ -126,10 +136,12 @@ extension DeliveryPlan {
     private mutating func connections(
         for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> PushConnections {
-        if wasRefused(sheet, line: line) { return .suspect }
-        guard sheet.app.unproven.areSuspect(at: time.now), !isProven(sheet, line: line) else { return .usual }
+        if hasSuspectToken(sheet, line: line) { return .suspect }
+        guard sheet.app.unproven.areSeparated(at: time.now), !isProven(sheet, line: line) else {
+            return .usual
+        }
         // A line beyond the limits of the queue uses the usual connections. Otherwise anyone who invents tokens could
-        // stop the pushes to honest new phones. So does a line with a permit, which others need.
+        // stop the pushes to honest new phones. So does a line with a permit, because other lines need the permit.
         let state = sheet.states[line]
         let mayWait =
             state.reservation == .nothing && !state.hasWaited && !sheet.app.waitingLines[.unproven].isFull
@@ -137,21 +149,22 @@ extension DeliveryPlan {
             ? .unproven : .usual
     }
 
-    /// Whether APNs refused the line's token last.
-    private mutating func wasRefused(_ sheet: Sheet, line: Int) -> Bool {
+    /// Whether the line's token is suspect: APNs refused it last. The sheet computes its subjects at the first question.
+    private mutating func hasSuspectToken(_ sheet: Sheet, line: Int) -> Bool {
         sheet.ensureSubjects(seed: seed)
         return sheet.states[line].connections == .suspect || sheet.wasRefusedBefore
             || suspects.contains(sheet.subjects[line])
     }
 
-    /// Whether the line can leave now by these connections. The room for waiting starts is not free for other lines,
-    /// also not for updates. A waiting start uses its own room.
+    /// Whether the line can leave now by these connections. Their capacity is reserved for the waiting starts first. No
+    /// other line takes the reserved part, not even an update, and a waiting start takes its own share.
     private func hasRoom(
         of connections: PushConnections, for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> Bool {
         guard case .open(let capacity) = sheet.availabilityLeftThisStep(of: connections, by: availability)
         else { return false }
-        let hasIntent = sheet.states[line].reservation == .permitAndIntent
-        return capacity > (hasIntent ? 0 : sheet.app.waitingStarts[connections])
+        let isWaitingStart = sheet.states[line].reservation == .permitAndIntent
+        let reservedCapacity = isWaitingStart ? 0 : sheet.app.waitingStarts[connections]
+        return capacity > reservedCapacity
     }
 }

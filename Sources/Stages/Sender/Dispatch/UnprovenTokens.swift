@@ -5,16 +5,16 @@ internal import Lifecycle
 ///
 /// Normally unproven tokens use the usual connections: after a first start to millions of new phones all tokens are
 /// unproven. But anyone with a report key can invent tokens, and APNs slows down and closes connections with many
-/// refusals. So if APNs refuses most unproven tokens, all unproven tokens are suspect: they use the unproven
-/// connections, and proven tokens keep the usual ones. The suspicion ends when most unproven tokens are accepted again,
+/// refusals. So if APNs refuses most unproven tokens, all unproven tokens are *separated*: they use the unproven
+/// connections, and proven tokens keep the usual ones. The separation ends when most unproven tokens are accepted again,
 /// or after a time. `LineDecision` chooses the connections of a line.
 struct UnprovenTokens: Sendable {
-    /// Unproven tokens become suspect from this number of refusals in the window (`AnswerWindow`).
+    /// Unproven tokens are separated from this number of refusals in the window (`AnswerWindow`) on.
     static let refusedMin = 20
-    /// They become suspect only if refusals are at least this share of the answers for unproven tokens.
+    /// They are separated only if refusals are at least this share of the answers for unproven tokens.
     static let refusedShareMin = 0.5
-    /// Unproven tokens stay suspect for this time after the last refusal that reached both limits.
-    static let suspicionMilliseconds = 60_000
+    /// Unproven tokens stay separated for this time after the last refusal that reached both limits.
+    static let separationMilliseconds = 60_000
     /// Limit of accepted tokens that are reported as proven in a second. After a first start to millions of phones, a
     /// report for each token would delay the reports of the phones. The breaker needs only a sample of proven tokens. A
     /// token that is left out is reported after a later push.
@@ -28,27 +28,27 @@ struct UnprovenTokens: Sendable {
     }
 
     private var window = AnswerWindow<Counts>()
-    /// End of the suspicion; nil without one.
-    private var suspectUntil: Instant?
+    /// End of the separation; nil without one.
+    private var separatedUntil: Instant?
 
     /// Whether unproven tokens use the unproven connections.
-    func areSuspect(at now: Instant) -> Bool { suspectUntil.map { now < $0 } ?? false }
+    func areSeparated(at now: Instant) -> Bool { separatedUntil.map { now < $0 } ?? false }
 
     /// Counts an accepted unproven token.
-    mutating func accepted(at now: Instant) {
+    mutating func countAccepted(at now: Instant) {
         window.advance(to: now)
         window.current.accepted += 1
-        if suspectUntil != nil, !areMostRefused { suspectUntil = nil }
+        if separatedUntil != nil, !areMostRefused { separatedUntil = nil }
     }
 
-    /// Counts a refused unproven token. Returns whether unproven tokens become suspect with it.
-    mutating func refused(at now: Instant) -> Bool {
+    /// Counts a refused unproven token. Returns whether the separation begins with it.
+    mutating func countRefused(at now: Instant) -> Bool {
         window.advance(to: now)
         window.current.refused += 1
         guard refusedCount >= Self.refusedMin, areMostRefused else { return false }
-        let wereSuspect = areSuspect(at: now)
-        suspectUntil = now.advanced(byMilliseconds: Self.suspicionMilliseconds)
-        return !wereSuspect
+        let wereSeparated = areSeparated(at: now)
+        separatedUntil = now.advanced(byMilliseconds: Self.separationMilliseconds)
+        return !wereSeparated
     }
 
     private var refusedCount: Int { window.current.refused + window.previous.refused }
@@ -60,7 +60,7 @@ struct UnprovenTokens: Sendable {
 
     // MARK: Reports of proven tokens
 
-    /// Whether one more token may be reported as proven now. `accepted` comes first and advances the window.
+    /// Whether one more token may be reported as proven now. `countAccepted` comes first and advances the window.
     var mayReport: Bool { window.current.reports < Self.reportsPerSecondMax }
 
     /// Counts a report of a proven token.

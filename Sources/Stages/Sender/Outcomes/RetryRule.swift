@@ -54,8 +54,8 @@ enum RetryRule {
     private static let pauseBeforeRetryHereMilliseconds = 300
     /// Limit of tries in this process: the first push, and one more. After that the job moves to a tier.
     private static let triesHereMax = 2
-    /// Up to this number of tries, a job waits in the short tier if APNs throttles its token or fails. After more tries
-    /// it waits in the long tier.
+    /// Up to this number of tries, a job waits in the short tier if APNs throttles its token or answers with a server error.
+    /// After more tries it waits in the long tier.
     private static let triesInShortTierMax = 2
 
     /// Decides about a job whose push has ended.
@@ -107,23 +107,23 @@ enum RetryRule {
             let shortWaitSeconds = LaterTier.seconds5.waitMilliseconds / 1000
             let demandsLongWait = (answer.retryAfterSeconds ?? 0) > shortWaitSeconds
             let mustWaitLong = demandsLongWait || history.tries > triesInShortTierMax
-            return retryInTier(mustWaitLong ? .minutes2 : .seconds5, of: head, history: history)
+            return retryInTierOrEnd(mustWaitLong ? .minutes2 : .seconds5, of: head, history: history)
         }
     }
 
     /// Returns the decision to try the job again: once in this process, and after that from the short tier.
     private static func retryHereOrInShortTier(of head: SheetHead, history: PushHistory) -> RetryDecision {
         guard history.triesHere < triesHereMax, history.tries < head.triesMax else {
-            return retryInTier(.seconds5, of: head, history: history)
+            return retryInTierOrEnd(.seconds5, of: head, history: history)
         }
         return .retryHere(afterMilliseconds: pauseBeforeRetryHereMilliseconds, countsAsTry: true)
     }
 
     /// Returns the decision to try the job again from a tier, or to end it if it has used up its tries.
-    private static func retryInTier(
+    private static func retryInTierOrEnd(
         _ tier: LaterTier, of head: SheetHead, history: PushHistory
     ) -> RetryDecision {
-        // The word "attempts" in this code means tries. Programs read the code, so it is not renamed.
+        // "attempts" in the dead letter's code means tries. Programs read the code, so it keeps its name.
         history.tries >= head.triesMax
             ? .deadLetter(code: "attempts_exhausted") : .retryInTier(tier, countsAsTry: true)
     }

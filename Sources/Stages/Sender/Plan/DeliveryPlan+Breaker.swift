@@ -70,7 +70,7 @@ extension DeliveryPlan {
     /// Handles the acceptance of an unproven token. Reports the token as proven, unless it was reported before, or too
     /// many are reported now.
     private mutating func noteProven(_ sheet: Sheet, line: Int) {
-        sheet.app.unproven.accepted(at: time.now)
+        sheet.app.unproven.countAccepted(at: time.now)
         guard sheet.app.unproven.mayReport, !sheet.head.isBroadcast else { return }
         let token = sheet.tokenFingerprint(of: line, seed: seed)
         guard !provenTokens.contains(token) else { return }
@@ -81,8 +81,8 @@ extension DeliveryPlan {
 
     /// Handles the refusal of an unproven token. It says nothing about the app's settings.
     private mutating func unprovenTokenRefused(_ sheet: Sheet, line: Int, _ reason: String) {
-        let becomeSuspect = sheet.app.unproven.refused(at: time.now)
-        if becomeSuspect { actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason)) }
+        let separationBegins = sheet.app.unproven.countRefused(at: time.now)
+        if separationBegins { actions.events.append(.unprovenTokensRefused(sheet.app.name, reason: reason)) }
         endProbe(sheet, line: line, as: .tryAgainAtOnce)
     }
 }

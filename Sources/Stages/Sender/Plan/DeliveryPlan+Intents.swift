@@ -38,7 +38,7 @@ extension DeliveryPlan {
     /// a newer version, because a start has no activity yet.
     private mutating func mayStoreIntentWithFirst(_ sheet: Sheet, line: Int) -> Bool {
         let avoidsUsualConnections =
-            sheet.states[line].isUnproven && sheet.app.unproven.areSuspect(at: time.now)
+            sheet.states[line].isUnproven && sheet.app.unproven.areSeparated(at: time.now)
         return sheet.isUnsent(line) && !avoidsUsualConnections && !claims.isSubjectBusy(sheet, line: line)
             && !suspects.contains(sheet.subjects[line])
     }

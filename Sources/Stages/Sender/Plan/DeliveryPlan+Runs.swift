@@ -48,7 +48,8 @@ extension DeliveryPlan {
 
     /// Pushes lines from the cursor on, up to the first one that needs single checks. Returns their number.
     private mutating func pushLines(of sheet: Sheet, atMost countMax: Int) -> Int {
-        let areUnprovenSuspect = !sheet.unprovenLines.isEmpty && sheet.app.unproven.areSuspect(at: time.now)
+        let areUnprovenSeparated =
+            !sheet.unprovenLines.isEmpty && sheet.app.unproven.areSeparated(at: time.now)
         var line = sheet.cursor
         var count = 0
         while line < sheet.lineCount, count < countMax {
@@ -59,7 +60,7 @@ extension DeliveryPlan {
             }
             let subject = sheet.subjects[line]
             let mayUseOtherConnections =
-                (areUnprovenSuspect && state.isUnproven) || suspects.contains(subject)
+                (areUnprovenSeparated && state.isUnproven) || suspects.contains(subject)
             guard state.isOrdinary, !mayUseOtherConnections,
                 !versions.hasNewerActivityVersion(than: sheet, line: line)
             else { break }

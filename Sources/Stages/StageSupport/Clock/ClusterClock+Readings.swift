@@ -1,13 +1,23 @@
 package import Lifecycle
 package import Telemetry
 
-// The readings of the cluster's clock. `ClusterClock` has a table of their purposes.
-
+/// The readings of the cluster's clock. The *known time* is the time by the believed stamps of records, and the
+/// *machine's time* is the time by this machine's clock. A caller chooses a reading by its purpose:
+///
+/// | reading | for | source |
+/// |---|---|---|
+/// | `time` | metrics, and times in records | the known time |
+/// | `decisionTime` | merging, and the age of data | the machine's time, unless the stamps contradict it |
+/// | `dueTime` | acts that are due at a moment | the known time; the machine's time while the stamps are ahead of it and not proven |
+/// | `earliestTime` | irreversible acts | the machine's time; the known time if the machine's clock is far ahead of it |
+/// | `latestTime` | data that must not end too early | the highest of all times |
 extension ClusterClock {
-    /// Returns the time by the stamps, or nil before the first one.
+    /// Returns the known time, or nil before the first stamp.
     package func time(at now: Instant) -> WallTime? {
         knownOffset.map { WallTime(milliseconds: $0 + now.milliseconds) }
     }
+
+    // MARK: Decisions
 
     /// Returns the time for decisions, in milliseconds since 1970, or nil before the first observation. It is
     ///
@@ -23,18 +33,25 @@ extension ClusterClock {
         return offset + now.milliseconds
     }
 
-    /// Returns an offset of the machine's clock, but at most the upper bound of the cluster's time.
-    private func bounded(_ machineOffset: Int64) -> Int64 { min(machineOffset, offsetUpperBound ?? .max) }
-
-    /// Whether the stamps confirm the machine's clock: they are not far behind it, and not all of them are ahead of it.
+    /// Whether the stamps confirm the machine's clock: it is not far ahead of them, and not all of them are ahead of it.
     package var isMachineConfirmed: Bool {
         !lead.isUnprovenSinceFirstStamp && !lacksConfirmingStamps
     }
 
-    /// Returns the time for acts that are due at a moment, in milliseconds since 1970: the known time. Records
-    /// that have waited make it too low, never too high, so no act is done too early. While the known time is
-    /// ahead of the machine's time and not proven, `dueTime` is the machine's time. Returns nil before the
-    /// first stamp.
+    /// Whether the machine's clock is so far ahead of the stamps that they do not confirm it, or one of both is unknown.
+    package var lacksConfirmingStamps: Bool {
+        guard let knownOffset, let machineOffset else { return true }
+        return machineOffset - knownOffset > Self.toleranceMilliseconds
+    }
+
+    /// Returns an offset of the machine's clock, but at most the upper bound of the cluster's time.
+    private func bounded(_ machineOffset: Int64) -> Int64 { min(machineOffset, offsetUpperBound ?? .max) }
+
+    // MARK: Due acts
+
+    /// Returns the time for acts that are due at a moment, in milliseconds since 1970, or nil before the first stamp. It
+    /// is the known time. Records that have waited make it too low, never too high, so no act is done too early. While
+    /// the known time is ahead of the machine's time and not proven, it is the machine's time instead.
     package func dueTime(at now: Instant) -> Int64? {
         guard let knownOffset else { return nil }
         guard let machineOffset, isUnproven(offset: knownOffset) else {
@@ -49,12 +66,7 @@ extension ClusterClock {
         return lead.provenOffset.map { offset > $0 + Self.agreementMilliseconds } ?? true
     }
 
-    /// Whether a clock has stepped, or the stamps are ahead of the machine's clock, and this is not confirmed
-    /// yet.
-    package var isDoubtful: Bool {
-        let areStampsUnproven = machineOffset != nil && knownOffset.map(isUnproven) == true
-        return stampsAheadOfBoth != nil || machineClock?.isDoubtful == true || areStampsUnproven
-    }
+    // MARK: Bounds
 
     /// Returns a time that has surely passed, in milliseconds since 1970: the machine's time, or the known
     /// time if the stamps are too far behind to confirm the machine's clock. Returns nil until both sources
@@ -66,17 +78,20 @@ extension ClusterClock {
         return offset + now.milliseconds
     }
 
-    /// Returns an upper bound of the time, in milliseconds since 1970: the higher of the sources. Returns the largest
-    /// number before the first observation.
+    /// Returns an upper bound of the time, in milliseconds since 1970: the highest of the known time and the machine's
+    /// times before and after a step. Returns the largest number before the first observation.
     package func latestTime(at now: Instant) -> Int64 {
         let highestOffset = [knownOffset, machineClock?.upperOffset].compactMap(\.self).max()
         return highestOffset.map { $0 + now.milliseconds } ?? .max
     }
 
-    /// Whether the stamps are so far behind the machine's clock that they do not confirm it.
-    package var lacksConfirmingStamps: Bool {
-        guard let knownOffset, let machineOffset else { return true }
-        return machineOffset - knownOffset > Self.toleranceMilliseconds
+    // MARK: Doubt
+
+    /// Whether a clock has stepped, or the stamps are ahead of the machine's clock, and this is not confirmed
+    /// yet.
+    package var isDoubtful: Bool {
+        let areStampsUnproven = machineOffset != nil && knownOffset.map(isUnproven) == true
+        return heldBackStamps != nil || machineClock?.isDoubtful == true || areStampsUnproven
     }
 
     // MARK: For operators
@@ -86,7 +101,7 @@ extension ClusterClock {
     package var machineAheadMilliseconds: Int64 {
         guard let lastOffset = machineClock?.lastOffset else { return 0 }
         if let offsetUpperBound, lastOffset > offsetUpperBound { return lastOffset - offsetUpperBound }
-        let highestOffset = [knownOffset, stampsAheadOfBoth?.offset].compactMap(\.self).max()
+        let highestOffset = [knownOffset, heldBackStamps?.offset].compactMap(\.self).max()
         return min(0, lastOffset - (highestOffset ?? lastOffset))
     }
 
@@ -94,7 +109,7 @@ extension ClusterClock {
     package var doubtfulDifferenceMilliseconds: Int64 {
         guard let knownOffset, let machineClock else { return 0 }
         let difference = max(machineClock.upperOffset - knownOffset, knownOffset - machineClock.lowerOffset)
-        if stampsAheadOfBoth != nil || machineClock.isDoubtful {
+        if heldBackStamps != nil || machineClock.isDoubtful {
             return max(difference, Self.agreementMilliseconds)
         }
         return knownOffset - machineClock.lowerOffset > Self.agreementMilliseconds ? difference : 0

@@ -72,6 +72,7 @@ package final class FairThreads<Value>: Sendable {
                 job(value)
                 endJob(of: caller, on: index, began: began)
             }
+            // The thread has ended, so `stop` was called. It has emptied the queue, which needs no `finish` any more.
             if !isTaken { job(nil) }
         }
     }
@@ -92,7 +93,7 @@ package final class FairThreads<Value>: Sendable {
         }
     }
 
-    /// Starts a thread, and does not wait for it, because a caller may be on an event loop.
+    /// Starts a thread without waiting for it, because `run` may be called on an event loop.
     private func startThread(number: Int) throws -> LoopOwned<Value> {
         let loop = try EventLoop(name: "\(name)-\(number)", priority: priority)
         try loop.start()
@@ -108,8 +109,8 @@ package final class FairThreads<Value>: Sendable {
         startJobs()
     }
 
-    /// Ends the threads after their present jobs, and `lastJob` on each of them. Waiting jobs get nil. Blocks until
-    /// then.
+    /// Lets each thread finish its present job, runs `lastJob` on it, and ends it. Waiting jobs get nil. Blocks until all
+    /// threads have ended.
     package func stop(finally lastJob: @escaping @Sendable (Value) -> Void = { _ in }) {
         let (waiting, threads) = state.withLock { state in
             state.isStopped = true

@@ -79,7 +79,7 @@ import Testing
         #expect(server.read { $0.connections } == 0)
     }
 
-    @Test func `apps do not share connections, and suspect tokens have separate ones`() async throws {
+    @Test func `apps do not share connections, nor do usual, unproven and suspect tokens`() async throws {
         let server = try ScriptedServer { connection, request in connection.accept(request) }
         let pusher = try Pusher(server) { $0.pool.connectionsMax = 1 }
         pusher.push(1..<100)
@@ -87,13 +87,14 @@ import Testing
         pusher.push(
             200..<300,
             profile: PushProfile(environment: .sandbox, bundleID: "com.example.b", key: Pusher.keyName))
-        _ = try await pusher.allOutcomes(atLeast: 299)
+        pusher.push(300..<400, over: .unproven)
+        _ = try await pusher.allOutcomes(atLeast: 399)
         let connections = server.read { state in
-            [1..<100, 100..<200, 200..<300].map { (tags: Range<UInt64>) in
+            [1..<100, 100..<200, 200..<300, 300..<400].map { (tags: Range<UInt64>) in
                 Set(tags.flatMap { state.accepted[$0] ?? [] })
             }
         }
-        #expect(connections.allSatisfy { $0.count == 1 } && Set(connections.flatMap { $0 }).count == 3)
+        #expect(connections.allSatisfy { $0.count == 1 } && Set(connections.flatMap { $0 }).count == 4)
     }
 
     @Test func `a new key closes the connections of the previous key`() async throws {

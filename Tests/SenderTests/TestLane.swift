@@ -44,19 +44,22 @@ extension SheetRecord {
 
     static func update(
         of app: String, to phones: [String], in group: String, version: Int64, at time: CurrentTime,
-        deadlineSeconds: Int64 = 3_600, unproven: LineSet = LineSet(),
+        deadlineSeconds: Int64 = 3_600, unproven: LineSet = LineSet(), event: PushEvent = .update,
         recipient: (String) -> String = { "i:i\($0)" }
     ) throws -> SheetRecord {
         let head = SheetHead(
             topic: "t.push-type.liveactivity", priority: .immediate, expiration: 0, app: app,
             environment: .production, send: "s\(version)", group: group, scope: .group, generation: 0,
-            version: version, event: .update, deadline: time.unixMilliseconds / 1000 + deadlineSeconds,
+            version: version, event: event, deadline: time.unixMilliseconds / 1000 + deadlineSeconds,
             acceptedAt: time.unixMilliseconds)
+        let lines = phones.map { phone in
+            let target = event == .start ? "start:T" : "update:a\(phone)"
+            return "00\(phone)\ti\(phone)\t\(target)\t\(recipient(phone))\n"
+        }
         return try SheetRecord(
             SheetContent(
                 body: Array("{}".utf8), apns: head.apnsLines, flotilla: head.flotillaLines,
-                to: Array(
-                    phones.map { "00\($0)\ti\($0)\tupdate:a\($0)\t\(recipient($0))\n" }.joined().utf8)),
+                to: Array(lines.joined().utf8)),
             origin: nil, unproven: UnprovenLines.headerValue(of: unproven))
     }
 }

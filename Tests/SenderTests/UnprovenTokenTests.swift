@@ -54,13 +54,14 @@ import Testing
         plan.receiptReadEnded(lane: 0, until: 0, at: time)
     }
 
-    /// Delivers a sheet of updates. Each sheet has another group, so that no update replaces another.
+    /// Delivers a sheet of updates, or of starts. Each sheet has another group, so that no update replaces another.
     private mutating func arriveUpdate(
-        _ phones: [String], areProven: Bool, recipient: (String) -> String = { "i:i\($0)" }
+        _ phones: [String], areProven: Bool, event: PushEvent = .update,
+        recipient: (String) -> String = { "i:i\($0)" }
     ) throws {
         let record = try SheetRecord.update(
             of: "shop", to: phones, in: "g\(nextOffset)", version: 1, at: time,
-            unproven: areProven ? LineSet() : LineSet(all: phones.count), recipient: recipient)
+            unproven: areProven ? LineSet() : LineSet(all: phones.count), event: event, recipient: recipient)
         plan.arrived(record, from: .normal, lane: 0, offset: nextOffset, at: time)
         nextOffset += 1
     }
@@ -107,6 +108,10 @@ import Testing
         for push in actions.pushes {
             let answeredAt = time.now.advanced(byMilliseconds: 20 + random.number(below: 60))
             pushesInFlight.append(PushInFlight(push: push, answeredAt: answeredAt))
+        }
+        for connections in PushConnections.allCases {
+            let count = pushesInFlight.count { $0.push.connections == connections }
+            #expect(count <= capacity[connections], "\(connections)")
         }
         events += actions.events
         for token in actions.provenTokens {
@@ -186,6 +191,17 @@ import Testing
         try arriveUpdate((0..<100).map { "new-\($0)" }, areProven: false)
         run(milliseconds: 6_000)
         #expect(accepted.count == 100)
+    }
+
+    @Test mutating func `starts to new phones wait for the unproven connections, and all leave`() throws {
+        try attack(0)
+        run(milliseconds: 500)
+        capacity[.unproven] = 3
+        accepted.removeAll()
+        try arriveUpdate((0..<60).map { "new-\($0)" }, areProven: false, event: .start)
+        run(milliseconds: 5_000)
+        #expect(accepted.count == 60 && accepted.contains { $0.connections == .unproven })
+        #expect(plan.reservationCountOfApps == 0)
     }
 
     @Test mutating func `a first send to new phones uses the usual connections`() throws {

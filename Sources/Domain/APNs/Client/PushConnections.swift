@@ -1,5 +1,5 @@
-/// The connections by which a push to a token leaves. Each kind is a pool of its own, so that tokens which APNs refuses
-/// do not slow down the others: APNs slows down and closes connections with many refusals. The caller chooses.
+/// The connections by which a push to a token leaves. Each kind has its own pool, because APNs slows down and closes
+/// connections with many refusals. So tokens that it refuses do not slow down the others. The caller chooses.
 package enum PushConnections: Sendable, Hashable, CaseIterable {
     /// For tokens that APNs probably accepts, and for broadcasts.
     case usual

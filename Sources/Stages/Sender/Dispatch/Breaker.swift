@@ -33,8 +33,7 @@ struct Breaker: Sendable {
     }
 
     private var window = AnswerWindow<Counts>()
-    /// The reason for which it is open: that of the last wrong answer of APNs, or `no_provider_key`. Nil if it is
-    /// closed.
+    /// While it is open, the reason of the last wrong answer of APNs, or `no_provider_key`. Nil while it is closed.
     private(set) var cause: String?
 
     // MARK: State while it is open

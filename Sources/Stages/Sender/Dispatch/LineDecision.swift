@@ -132,7 +132,7 @@ extension DeliveryPlan {
 
     // MARK: The connections
 
-    /// Chooses the connections for a line by what is known about its token.
+    /// Chooses the connections for a line: its token is suspect, unproven or neither.
     private mutating func connections(
         for sheet: Sheet, line: Int, by availability: AvailabilityCheck
     ) -> PushConnections {

@@ -54,8 +54,8 @@ struct SheetQueues {
         case dequeued
     }
 
-    /// Moves the cursor of the next sheet to an unsent line. If there is none, the sheet leaves the queue. But if lines
-    /// of it were passed over, the sheet goes behind the others of its lane, and these lines come then.
+    /// Moves the cursor of the next sheet to an unsent line. Without an unsent line, the sheet leaves the queue.
+    /// But if lines of it were passed over, the sheet goes behind the others of its lane, and these lines come then.
     mutating func advanceCursorOrDequeue(_ sheet: Sheet, of jobClass: JobClass) -> CursorResult {
         while sheet.cursor < sheet.lineCount, !sheet.isUnsent(sheet.cursor) { sheet.cursor += 1 }
         guard sheet.isOver || sheet.cursor == sheet.lineCount else { return .atLine }

@@ -5,7 +5,7 @@ internal import Telemetry
 /// The clock of the cluster, as a sender knows it from the stamps of records: the times that brokers write into them.
 /// The same clock gave the jobs their deadlines, so this machine's clock must not decide whether they have passed.
 ///
-/// Once this sender has stored a record, the stamps of its own records give the time. Before that there are only stamps
+/// Once this sender has stored a record, the stamps of the stored records give the time. Before that there are only stamps
 /// of records that were read. These times have passed, but it is unknown how long ago. So the clock has two answers,
 /// which differ until the first record is stored:
 ///

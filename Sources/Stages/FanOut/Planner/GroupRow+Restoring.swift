@@ -7,6 +7,14 @@ internal import Sends
 // recipient's row needs that row beside it.
 
 extension GroupRow {
+    /// Returns the recipient's last own state. Nil if the group has a newer state or the state was cancelled.
+    /// The first state of a recipient's own generation came from the group and stays valid.
+    func ownState(within whole: GroupRow) -> ScopeState? {
+        guard let newestState, version > whole.version else { return nil }
+        return newestState.content.event == .update && whole.cancelledSends.contains(originOf: newestState)
+            ? nil : newestState
+    }
+
     /// Returns the states that the scope's next update replaces, the newest first. Without `newestState` there are none:
     /// then only the lanes know the scope's last state, and they restore it.
     ///

@@ -178,7 +178,9 @@ extension PlannerDecider {
             at: stage.clock.decisionTime(at: stage.time.now()) ?? 0)
         guard case (.send(let send), let stamp)? = try? read(batch[index]) else { return }
         let partition = batch[index].partition
-        add(planner.refuse(send, stamp: stamp, because: rejection.reason), from: partition)
+        let plan = planner.refuse(
+            send, stamp: stamp, because: rejection.reason, in: table(of: partition))
+        add(plan, from: partition)
     }
 
     func add(_ plan: Plan, from partition: Int32) {

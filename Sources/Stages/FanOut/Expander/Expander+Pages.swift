@@ -31,31 +31,25 @@ extension Expander {
     /// - Parameters:
     ///   - named: the recipients of a list, by their texts.
     ///   - isOfJoined: whether the page is of activities that have joined the group.
-    mutating func take(
-        _ page: borrowing TokenPage, of walk: inout ExpansionWalk, whole: LaneScope,
-        named: [[UInt8]: Expansion.ScopedRecipient], isOfJoined: Bool = false
+    func take(
+        _ page: borrowing TokenPage, of walk: inout ExpansionWalk,
+        named: [[UInt8]: Expansion.ScopedRecipient] = [:], isOfJoined: Bool = false
     ) throws(StoreError) {
         walk.rows += page.count + page.exclusions.total
         walk.expansion.tally.count(page.exclusions)
         if page.isEmpty { return }
+        let (key, whole) = (walk.expansion.key, walk.whole)
         let isStart = walk.expansion.content.event == .start
-        var ledger: LedgerPart?
+        let keys = key.group.map { LedgerKeyWriter(app: key.app, group: $0) }
         // All tokens of a page get the same decision, unless recipients are named or have their own rows.
         let shared = named.isEmpty ? try decide(for: nil, own: nil, whole: whole, in: walk) : nil
         let isAlike = named.isEmpty && whole.namesWithRows.isEmpty
         var decision = shared ?? .drop
         var recipient: [UInt8] = []
         var endedActivities: [LaneScope.EndedActivity] = []
-        let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
+        var ledger: LedgerPart?
         for index in 0..<page.count {
-            if !isStart, page[index].group == nil {
-                // An activity that has neither reported nor joined this group belongs to another one.
-                let key = walk.expansion.key
-                if let group = key.group, try !isMember(page[index], of: group, app: key.app) { continue }
-            } else if isOfJoined {
-                // This activity had joined the group and has reported it since. So it is in another page.
-                continue
-            }
+            if !isStart, try !isIncluded(page[index], key, isOfJoined: isOfJoined) { continue }
             walk.expansion.tally.targeted += 1
             if !isAlike, recipient.isEmpty || !recipient.equals(page[index].recipient) {
                 recipient = [UInt8](copying: page[index].recipient)
@@ -74,14 +68,14 @@ extension Expander {
             }
             switch decision {
             case .drop: walk.expansion.tally.dropped += 1
-            case .exclude(let reason): walk.expansion.tally.excludedByReason[reason, default: 0] += 1
+            case .exclude(let reason): walk.expansion.tally.exclude(as: reason)
             case .send(let variant, let generation, let version):
                 // An END by the activity's id counts for its own generation. If the phone has missed that END, the
                 // activity still runs, and a later generation includes it again.
                 if !endedActivities.isEmpty, let activity = page[index].activity,
                     endedActivities.contains(where: { $0.activity == activity && $0.endVersion > generation })
                 {
-                    walk.expansion.tally.excludedByReason[ExpansionExclusion.ended, default: 0] += 1
+                    walk.expansion.tally.exclude(as: ExpansionExclusion.ended)
                     continue
                 }
                 if isStart, let keys {
@@ -91,7 +85,7 @@ extension Expander {
                     guard let ledger,
                         try recordStart(of: page[index], as: ledger, keys: keys, by: walk.expansion)
                     else {
-                        walk.expansion.tally.excludedByReason[ExpansionExclusion.started, default: 0] += 1
+                        walk.expansion.tally.exclude(as: ExpansionExclusion.started)
                         continue
                     }
                 }
@@ -107,7 +101,17 @@ extension Expander {
         }
     }
 
-    private mutating func add(
+    /// Whether an activity of the page gets the sends of the scope here. Activities without a reported group are of a
+    /// group only if they have joined it. Those that have joined a group and reported one since are in another page.
+    private func isIncluded(
+        _ row: borrowing TokenPageRow, _ key: ScopeKey, isOfJoined: Bool
+    ) throws(StoreError) -> Bool {
+        if row.group != nil { return !isOfJoined }
+        guard let group = key.group else { return true }
+        return try isMember(row, of: group, app: key.app)
+    }
+
+    private func add(
         _ row: borrowing TokenPageRow, as variant: JobOutput.Variant, of walk: inout ExpansionWalk
     ) {
         walk.expansion.tally.countJob(on: row.os)
@@ -149,7 +153,7 @@ extension Expander {
     }
 
     /// Adds a start to the ledger. Returns false if this generation already has a start on the installation.
-    private mutating func recordStart(
+    private func recordStart(
         of row: borrowing TokenPageRow, as ledger: LedgerPart, keys: LedgerKeyWriter, by expansion: Expansion
     ) throws(StoreError) -> Bool {
         if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
@@ -157,16 +161,16 @@ extension Expander {
         let isStarted = try table.hasStart(for: rowKey)
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
-        if isStarted, let known = try table.start(for: rowKey) {
-            // There may be two activities now, and one of them may show the state of the older start. So the older
-            // version counts.
-            var changed = ledger.start.row
-            changed.version = min(known.version, changed.version)
-            changed.report = .ambiguous
-            table.set(changed, under: rowKey)
-        } else {
-            table.set(start: ledger.start, under: rowKey)
+        guard isStarted, let known = try table.start(for: rowKey) else {
+            table.set(ledger.start, under: rowKey)
+            return true
         }
+        // There may be two activities now, and one of them may show the state of the older start. So the older version
+        // counts.
+        var changed = ledger.start.row
+        changed.version = min(known.version, changed.version)
+        changed.report = .ambiguous
+        table.set(EncodedStart(changed), under: rowKey)
         return true
     }
 
@@ -187,6 +191,8 @@ extension ExclusionCounts {
 }
 
 extension LaneTally {
+    mutating func exclude(as reason: String) { excludedByReason[reason, default: 0] += 1 }
+
     /// Counts exclusions. Recipients outside the audience are not counted.
     mutating func count(_ exclusions: ExclusionCounts) {
         if exclusions.total == 0 { return }

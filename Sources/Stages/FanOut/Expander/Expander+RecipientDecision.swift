@@ -13,9 +13,9 @@ extension Expander {
     ///
     /// - Parameters:
     ///   - scoped: the recipient's entry, if the expansion names recipients.
-    ///   - own: the recipient's row in the group, if there can be one.
+    ///   - own: the recipient's row in the group, if there can be one. Its key is then `rowKey`.
     ///   - whole: the group's row. Empty for a private group.
-    mutating func decide(
+    func decide(
         for scoped: Expansion.ScopedRecipient?, own: LaneScope?, whole: LaneScope, in walk: ExpansionWalk
     ) throws(StoreError) -> RecipientDecision {
         let expansion = walk.expansion
@@ -43,7 +43,7 @@ extension Expander {
             of: expansion.content.event, version: push.version, generation: generation,
             planned: push.timestamp)
         if let own, timestamp > push.timestamp, !expansion.isDryRun {
-            keep(timestamp, of: isStart ? generation : push.version, opensGeneration: isStart, in: own)
+            keep(timestamp, of: push, opening: isStart ? generation : nil, in: own, under: rowKey)
         }
         push.timestamp = timestamp
         if isStart {
@@ -60,15 +60,19 @@ extension Expander {
             variant(of: sharedPush(of: push, walk)), generation: push.generation, version: push.version)
     }
 
-    /// Keeps a raised timestamp in the recipient's row, whose key is `rowKey`, so that the next send goes above it.
-    mutating func keep(
-        _ timestamp: Int64, of version: Int64, opensGeneration: Bool = false, in own: LaneScope
+    /// Keeps a raised timestamp in the recipient's row, so that the next send goes above it.
+    ///
+    /// - Parameter generation: the generation that a start opens.
+    private func keep(
+        _ timestamp: Int64, of push: PushContentVersion, opening generation: Int64?, in own: LaneScope,
+        under key: [UInt8]
     ) {
+        let version = generation ?? push.version
         guard version > own.timestampVersion else { return }
         var own = own
-        if opensGeneration { (own.generation, own.generationTimestamp) = (version, timestamp) }
+        if let generation { (own.generation, own.generationTimestamp) = (generation, timestamp) }
         (own.timestamp, own.timestampVersion) = (timestamp, version)
-        set(own, under: rowKey)
+        set(own, under: key)
     }
 
     private func sharedPush(of push: PushContentVersion, _ walk: ExpansionWalk) -> SharedPush {

@@ -1,8 +1,9 @@
+internal import Catalog
 internal import CatalogRecords
 internal import Identifiers
 internal import Jobs
 internal import Payloads
-package import Registry
+internal import Registry
 package import Sends
 package import Store
 
@@ -30,10 +31,10 @@ package enum SafetyEnd {
 
 extension Expander {
     /// Ends the activities of a start, and records that in the ledger.
-    package mutating func addSafetyEnd(for key: LedgerKey, page: inout TokenPage) throws(StoreError) {
+    package func addSafetyEnd(for key: LedgerKey) throws(StoreError) {
         let bytes = key.bytes
         guard var start = try table.start(for: bytes), SafetyEnd.isDue(start, at: now),
-            let app = catalog.app(key.app)
+            let app = catalog.apps[key.app]
         else { return }
         var scopes: [LaneScope] = []
         for scope in key.scopes {
@@ -46,7 +47,7 @@ extension Expander {
         let timestamp = max(now / 1000, scopes.lazy.map(\.timestamp).max() ?? 0)
         let hasEnded = key.hasEnded(start, byEndOf: endVersion)
         start.safetyEndVersion = hasEnded ? endVersion : version
-        table.set(start, under: bytes)
+        table.set(EncodedStart(start), under: bytes)
         // The current activity may be of a later generation.
         if hasEnded { return }
         let installation = Array(key.installation.utf8)
@@ -54,17 +55,13 @@ extension Expander {
         var selection = TokenSelection(
             app: key.app, tokens: key.tokens, environments: app.environments, now: now)
         selection.recipients = NamedRecipients([key.recipient])
-        var cursor: PageCursor? = PageCursor()
-        while let place = cursor {
-            cursor = try registry.fillPage(with: selection, from: place, into: &page)
-            for index in 0..<page.count where installation.equals(page[index].installation) {
-                guard try isStart(key, of: page[index]) else { continue }
-                let made =
-                    variant
-                    ?? safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
-                variant = made
-                output.add(page[index], type: page[index].attributesType, as: made, isUrgent: false)
-            }
+        try forEachRow(of: selection) { row throws(StoreError) in
+            guard installation.equals(row.installation), try isStart(key, of: row) else { return }
+            let made =
+                variant
+                ?? safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
+            variant = made
+            output.add(row, type: row.attributesType, as: made, isUrgent: false)
         }
     }
 
@@ -77,7 +74,7 @@ extension Expander {
         }
     }
 
-    private mutating func safetyEnd(
+    private func safetyEnd(
         of key: LedgerKey, showing newest: ScopeState?, version: Int64, timestamp: Int64, by app: App
     ) -> JobOutput.Variant {
         var content = PushContent(.end)
@@ -99,7 +96,7 @@ extension Expander {
     ///   - generation: the newest generation of its group that the lane knows.
     ///   - endVersion: the version of the newest END of its scopes.
     /// - Returns: the ledger's row of this generation on the installation, as it was before.
-    mutating func noteReport(
+    func noteReport(
         of row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,
         generation: Int64, endVersion: Int64, app: String
     ) throws(StoreError) -> LedgerRow? {
@@ -115,7 +112,7 @@ extension Expander {
                 if start.report == .awaited {
                     var arrived = start
                     arrived.report = .arrived
-                    table.set(arrived, under: startedKey)
+                    table.set(EncodedStart(arrived), under: startedKey)
                 }
                 return start
             }
@@ -132,10 +129,11 @@ extension Expander {
         var started = LedgerRow(
             version: 0, startedAt: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self))
         started.report = .arrived
-        table.set(started, under: bytes)
+        table.set(EncodedStart(started), under: bytes)
         return nil
     }
 }
+
 extension LedgerKey {
     /// The scopes whose newest state the activity shows.
     fileprivate var scopes: [ScopeKey] {

@@ -20,13 +20,13 @@ struct SharedPush: Hashable {
 
 extension Expander {
     /// Returns the variant of a push. All tokens of this transaction with the same push share it.
-    mutating func variant(of push: SharedPush) -> JobOutput.Variant {
+    func variant(of push: SharedPush) -> JobOutput.Variant {
         if let variant = variants[push] { return variant }
         return makeVariant(of: push, body: PayloadBuilder.body(for: push.content, timestamp: push.timestamp))
     }
 
     /// Returns nil if the push is too large. Its content was assembled from the parts of several sends.
-    mutating func variantIfItFits(of push: SharedPush) -> JobOutput.Variant? {
+    func variantIfItFits(of push: SharedPush) -> JobOutput.Variant? {
         if let variant = variants[push] { return variant }
         if oversizePushes.contains(push) { return nil }
         let body = PayloadBuilder.body(for: push.content, timestamp: push.timestamp)
@@ -37,7 +37,7 @@ extension Expander {
         return makeVariant(of: push, body: body)
     }
 
-    private mutating func makeVariant(of push: SharedPush, body: [UInt8]) -> JobOutput.Variant {
+    private func makeVariant(of push: SharedPush, body: [UInt8]) -> JobOutput.Variant {
         let variant = output.makeVariant(head: push.head, body: body)
         variants[push] = variant
         return variant

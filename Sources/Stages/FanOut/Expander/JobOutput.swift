@@ -54,9 +54,9 @@ package struct JobOutput: ~Copyable {
     package private(set) var sheets: [Sheet] = []
     package private(set) var jobs = 0
     /// The rests of walks.
-    package private(set) var continuations: [Expansion] = []
+    package var continuations: [Expansion] = []
     package private(set) var progress: [ProgressRecord] = []
-    package private(set) var subscriptions: [Subscription] = []
+    package var subscriptions: [Subscription] = []
 
     package init(jobsPerSheet: Int) {
         self.jobsPerSheet = min(max(1, jobsPerSheet), SheetHead.jobsMax)
@@ -148,10 +148,6 @@ package struct JobOutput: ~Copyable {
     }
 
     // MARK: Expansions
-
-    package mutating func addContinuation(of expansion: Expansion) { continuations.append(expansion) }
-
-    package mutating func add(_ subscription: Subscription) { subscriptions.append(subscription) }
 
     package mutating func addCompletion(of expansion: Expansion, lane: Int, at now: Int64) {
         progress.append(

@@ -1,5 +1,3 @@
-package import Catalog
-package import CatalogRecords
 internal import Kafka
 internal import Lifecycle
 internal import Registry
@@ -84,7 +82,7 @@ final class AssignedLane: AssignedPartition {
     /// without a row, for example after an upgrade.
     var subscriptionWalk = SubscriptionWalk.at(Lane.GroupCursor())
     /// The expander of the lane. It is made when the views are open.
-    var worker: LaneWorker?
+    var expander: Expander<TransactionScopes>?
 
     init(partition: Int32, assignedAt now: Instant) {
         self.partition = partition
@@ -109,32 +107,7 @@ final class AssignedLane: AssignedPartition {
         registryCommitted = offset
         hasReadScopes = false
         subscriptionWalk = .at(Lane.GroupCursor())
-        worker = nil
+        expander = nil
         for topic in queues.indices { queues[topic].isPaused = false }
-    }
-}
-
-/// The expander of a lane, with its rows of `starts`.
-final class LaneWorker {
-    let table: TransactionScopes
-    var expander: Expander<TransactionScopes>
-
-    init(registry: Lane, table: TransactionScopes, jobsPerSheet: Int) {
-        self.table = table
-        expander = Expander(
-            lane: Int(table.lane), registry, table, catalog: CatalogSnapshot(), jobsPerSheet: jobsPerSheet)
-    }
-
-    /// Begins a transaction of the lane (`Expander.begin`).
-    func begin(at now: Int64, atLatest latest: Int64, catalog: CatalogSnapshot) {
-        table.removeChanges()
-        expander.begin(at: now, atLatest: latest, catalog: catalog)
-    }
-}
-
-extension CatalogSnapshot: ExpanderCatalog {
-    package func app(_ id: String) -> App? { apps[id] }
-    package func segment(_ name: String, of app: String) -> SegmentRule? {
-        segment(named: name, of: app)?.rule
     }
 }

@@ -49,7 +49,7 @@ extension ExpanderDecider {
         if due.isEmpty { return true }
         guard let lane = stage.member.assignedPartitions[partition] else { return false }
         return try runWithoutRequests(in: lane, at: time) { expander throws(StoreError) in
-            for key in due { try expander.addSafetyEnd(for: key, page: &page) }
+            for key in due { try expander.addSafetyEnd(for: key) }
             metrics.safetyEnds.add(expander.output.jobs)
         }
     }
@@ -65,21 +65,21 @@ extension ExpanderDecider {
     /// - Parameter time: the time for decisions, in milliseconds since 1970.
     func runWithoutRequests(
         in lane: AssignedLane, at time: Int64,
-        body: (inout Expander<TransactionScopes>) throws(StoreError) -> Void
+        body: (Expander<TransactionScopes>) throws(StoreError) -> Void
     ) throws -> Bool {
-        guard let catalog, let worker = lane.worker else { return false }
-        worker.begin(at: time, atLatest: times.latest, catalog: catalog)
+        guard let catalog, let expander = lane.expander else { return false }
+        expander.beginTransaction(at: time, atLatest: times.latest, catalog: catalog)
         do throws(StoreError) {
-            try body(&worker.expander)
+            try body(expander)
         } catch {
             try repair(partition: lane.partition, after: error)
             return false
         }
-        if worker.expander.output.isEmpty, worker.table.isUnchanged { return true }
+        if expander.output.isEmpty, expander.table.isUnchanged { return true }
         // The transaction commits an offset that is committed already. So it fails if this process is not a
         // member any more.
         return try commit(
-            [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
+            [LaneShare(lane: lane, expander: expander, registryOffset: lane.registryCommitted)],
             of: .walks, readIn: stage.consumer.epoch)
     }
 }

@@ -13,7 +13,7 @@ internal import Topics
 /// The share of one lane in a transaction.
 struct LaneShare {
     let lane: AssignedLane
-    let worker: LaneWorker
+    let expander: Expander<TransactionScopes>
     /// The number of requests of the topic that the transaction takes.
     var takenCount = 0
     /// The tokens of the lane's pages. Those of starts count several times.
@@ -110,7 +110,7 @@ extension ExpanderDecider {
     /// Runs one transaction if there is work. Arrivals have separate transactions. If arrivals always wait, every
     /// other transaction is for the walks.
     func runTransaction() throws {
-        let serving = assignedLanes.filter { $0.worker != nil }.sorted { $0.partition < $1.partition }
+        let serving = assignedLanes.filter { $0.expander != nil }.sorted { $0.partition < $1.partition }
         let arrivals = isOverlayFull(for: .arrivals) ? [] : serving.filter { isWaiting(.arrivals, in: $0) }
         let others =
             isOverlayFull(for: .walks)
@@ -130,7 +130,7 @@ extension ExpanderDecider {
         guard var shares = try decideWork(of: lanesInTurn, topic, began: began) else { return }
         shares.removeAll { $0.takenCount == 0 && $0.registryOffset == nil }
         let takesRequests = shares.contains { $0.takenCount > 0 }
-        let hasOutput = shares.contains { !$0.worker.expander.output.isEmpty || !$0.worker.table.isUnchanged }
+        let hasOutput = shares.contains { !$0.expander.output.isEmpty || !$0.expander.table.isUnchanged }
         // News without output can wait.
         if !takesRequests, !hasOutput, began < nextRegistryCommit { return }
         nextRegistryCommit = began.advanced(byMilliseconds: Self.registryCommitIntervalMilliseconds)
@@ -169,9 +169,9 @@ extension ExpanderDecider {
         // All lanes use one time, so that they write equal records for the same send.
         let times = times
         for lane in lanes {
-            guard let worker = lane.worker else { continue }
-            worker.begin(at: times.now, atLatest: times.latest, catalog: catalog)
-            shares.append(LaneShare(lane: lane, worker: worker))
+            guard let expander = lane.expander else { continue }
+            expander.beginTransaction(at: times.now, atLatest: times.latest, catalog: catalog)
+            shares.append(LaneShare(lane: lane, expander: expander))
         }
         guard try catchUpWithRegistry(in: &shares, topic: topic, began: began),
             try expand(topic, in: &shares)
@@ -196,7 +196,7 @@ extension ExpanderDecider {
                 do throws(StoreError) {
                     guard let offset = try applyRegistryRecords(of: shares[index].lane) else { continue }
                     shares[index].registryOffset = offset
-                    try shares[index].worker.expander.catchUp(with: registryChanges)
+                    try shares[index].expander.catchUp(with: registryChanges)
                 } catch {
                     try repair(partition: shares[index].lane.partition, after: error)
                     return false
@@ -210,7 +210,7 @@ extension ExpanderDecider {
             if stage.member.isStartingOver || registry.diskFull != nil { return false }
         }
         // The pages are not walked yet, so all jobs are of late tokens.
-        metrics.lateJobs.add(shares.reduce(0) { $0 + $1.worker.expander.output.jobs })
+        metrics.lateJobs.add(shares.reduce(0) { $0 + $1.expander.output.jobs })
         return true
     }
 
@@ -256,7 +256,7 @@ extension ExpanderDecider {
             }
             rowsLeft -= shares[index].rows
             // A newer version of this program has written a row that this one cannot read, so it must not decide.
-            if let newer = shares[index].worker.table.newerRecord {
+            if let newer = shares[index].expander.table.newerRecord {
                 throw StageFailure.newerRecord(newer.description)
             }
         }
@@ -274,12 +274,12 @@ extension ExpanderDecider {
             case .expansion(let expansion):
                 let cost = expansion.content.event == .start && !expansion.isDryRun ? Self.startCost : 1
                 let rowsLeft = max(1, (rowsMax - share.rows) / cost)
-                let walked = try share.worker.expander.expand(
+                let walked = try share.expander.expand(
                     expansion, rowsMax: topic == .arrivals ? min(rowsLeft, Self.arrivalRowsMax) : rowsLeft,
-                    while: isTimeLeft, page: &page)
+                    while: isTimeLeft)
                 share.rows += cost * walked
-            case .stop(let stop): try share.worker.expander.stop(stop)
-            case .subscriptionAnswer(let answer): try share.worker.expander.apply(answer)
+            case .stop(let stop): try share.expander.stop(stop)
+            case .subscriptionAnswer(let answer): try share.expander.apply(answer)
             case nil: break
             }
             share.takenCount += 1
@@ -337,7 +337,7 @@ extension ExpanderDecider {
 
     private func applyCommit(of share: LaneShare, topic: ExpanderInputTopic, at now: Instant) {
         let lane = share.lane
-        share.worker.table.commit(at: now)
+        share.expander.table.commit(at: now)
         if let offset = share.registryOffset {
             lane.registryCommitted = offset
             registry.noteCommit(ofLane: lane.partition, below: offset)
@@ -352,18 +352,18 @@ extension ExpanderDecider {
     }
 
     private func countOutcomes(of share: LaneShare) {
-        let jobs = share.worker.expander.output.jobs
-        let sheets = share.worker.expander.output.sheets.count
+        let jobs = share.expander.output.jobs
+        let sheets = share.expander.output.sheets.count
         metrics.jobs.add(jobs)
         metrics.sheets.add(sheets)
         let now = stage.time.wall().milliseconds
-        for sheet in share.worker.expander.output.sheets {
-            let head = share.worker.expander.output.heads[sheet.head].head
+        for sheet in share.expander.output.sheets {
+            let head = share.expander.output.heads[sheet.head].head
             metrics.sendAge.observe(acceptedAt: head.acceptedAt, now: now, jobs: sheet.lines.count)
         }
         stage.metrics.records(withOutcome: "expanded").add(share.takenCount)
-        metrics.subscriptions.add(share.worker.expander.output.subscriptions.count)
-        for progress in share.worker.expander.output.progress {
+        metrics.subscriptions.add(share.expander.output.subscriptions.count)
+        for progress in share.expander.output.progress {
             if case .lanes(_, let tally) = progress.part { metrics.count(tally) }
         }
     }
@@ -380,7 +380,7 @@ extension ExpanderDecider {
         }
         for share in shares {
             guard
-                share.worker.expander.output.sendSheets(
+                share.expander.output.sendSheets(
                     of: share.lane.partition, by: producer, urgent: topic(.jobsUrgent), normal: topic(.jobs))
             else { return false }
         }
@@ -389,14 +389,14 @@ extension ExpanderDecider {
         stage.reportStep(.scopeRowsSent)
         var reports = CompletionReports()
         for share in shares {
-            for progress in share.worker.expander.output.progress { reports.add(progress) }
+            for progress in share.expander.output.progress { reports.add(progress) }
         }
         for (key, progress) in reports.records {
             guard send(progress, key: key, to: .progress) else { return false }
         }
         stage.reportStep(.progressSent)
         for share in shares {
-            for rest in share.worker.expander.output.continuations {
+            for rest in share.expander.output.continuations {
                 guard
                     producer.queue(
                         to: topic(.expansions), partition: share.lane.partition, key: nil,
@@ -406,7 +406,7 @@ extension ExpanderDecider {
         }
         stage.reportStep(.continuationsSent)
         for share in shares {
-            for subscription in share.worker.expander.output.subscriptions {
+            for subscription in share.expander.output.subscriptions {
                 guard send(subscription, key: subscription.scopeKey.bytes, to: .subscriptions) else {
                     return false
                 }
@@ -421,10 +421,10 @@ extension ExpanderDecider {
     private func sendScopeRows(
         of shares: [LaneShare], by producer: TransactionalProducer, to topic: Topic
     ) -> Bool {
-        let rowsMax = shares.lazy.map { $0.worker.table.changeCount }.max() ?? 0
+        let rowsMax = shares.lazy.map { $0.expander.table.changeCount }.max() ?? 0
         for number in 0..<rowsMax {
-            for share in shares where number < share.worker.table.changeCount {
-                let (key, value) = share.worker.table.changedRecord(at: number)
+            for share in shares where number < share.expander.table.changeCount {
+                let (key, value) = share.expander.table.changedRecord(at: number)
                 guard
                     producer.queue(
                         to: topic, partition: share.lane.partition, key: key.bytes.span, value: value.span)

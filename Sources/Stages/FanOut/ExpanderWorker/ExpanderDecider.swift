@@ -36,7 +36,7 @@ final class ExpanderDecider: StageDecider {
     let partitioner: LanePartitioner
     private let readCatalog: () -> CatalogSnapshot?
 
-    var page = TokenPage()
+    let buffer = PageBuffer()
     var registryChanges = LaneChanges()
     /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
@@ -188,11 +188,11 @@ final class ExpanderDecider: StageDecider {
         else {
             return
         }
-        if lane.worker == nil {
+        if lane.expander == nil {
             let table = TransactionScopes(
                 lane: lane.partition, views: scopeViews, reader: reader, log: stage.log)
-            lane.worker = LaneWorker(
-                registry: file, table: table, jobsPerSheet: settings.jobsPerSheet)
+            lane.expander = Expander(
+                lane: Int(lane.partition), file, table, buffer: buffer, jobsPerSheet: settings.jobsPerSheet)
             registry.serve(lane: lane.partition)
         }
         if registry.isComplete(lane: lane.partition) { stage.member.startServing(lane.partition) }

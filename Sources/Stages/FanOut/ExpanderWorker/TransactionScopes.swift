@@ -156,9 +156,7 @@ final class TransactionScopes: ScopeTable {
         return found
     }
 
-    func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
-
-    func set(start: EncodedStart, under key: [UInt8]) {
+    func set(_ start: EncodedStart, under key: [UInt8]) {
         let key = if let lastKey, lastKey.bytes == key { lastKey } else { Self.topicKey(for: key) }
         set(.start(start), under: key)
     }
@@ -180,7 +178,6 @@ final class TransactionScopes: ScopeTable {
         }
     }
 
-    /// Drops the changes, after a commit or before the transaction is repeated.
     func removeChanges() {
         changes.removeAll(keepingCapacity: true)
         changeIndex.removeAll()

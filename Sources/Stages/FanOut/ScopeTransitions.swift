@@ -69,8 +69,8 @@ enum ScopeAction: CaseIterable {
     case sendState
     /// Phones get the END, and the generation is closed.
     case endGeneration
-    /// The scope has ended already. The planner refuses the END. A lane sees this action in one more case: it has noted
-    /// the END itself in a recipient's row before the walk came to the recipient. Then phones get the END.
+    /// The scope has ended already. The planner refuses this END. A lane only meets an END that ended the scope itself:
+    /// the lane noted it in the recipient's row before the walk came to the recipient. So phones get it.
     case repeatEnd
     /// Phones get nothing. The planner refuses the update, and a lane leaves the recipient out.
     case refuseUpdate

@@ -201,9 +201,9 @@ extension Expander {
     }
 }
 
-/// The lane's row for the group of the previous token. The next token is nearly always of the same group,
-/// because phones report the activities of one send. Decoding the row again for each token cost a quarter of
-/// the expander's time.
+/// The lane's row for the group of the previous token. The next token is nearly always of the same group, because
+/// phones report the activities of one send. Decoding the row again for each token cost a quarter of the expander's
+/// time.
 struct CachedGroup {
     let name: [UInt8]
     let text: String

@@ -8,9 +8,9 @@ internal import Store
 // Activities that join a group without reporting it. Such an activity was started by a push, and its app reports its
 // token without the group. It joins the group of the newest start of its type on its installation.
 
-/// An activity that has joined a group without reporting it. A walk cannot find it by the group's rows in the registry. So
-/// the lane has an index of them for each group, in the order of positions in which a walk goes through the registry. A
-/// page reads its part of the index beside its tokens.
+/// An activity that has joined a group without reporting it. A walk cannot find it by the group's rows in the registry.
+/// So the lane has an index of them for each group, in the order of positions in which a walk goes through the
+/// registry. A page reads its part of the index beside its tokens.
 package struct JoinedActivity: Sendable, Hashable {
     /// The bucket of the id, then the id.
     package let position: [UInt8]
@@ -60,7 +60,8 @@ extension Expander {
             activities: joined.prefix(countMax), restPosition: joined.dropFirst(countMax).first?.position)
     }
 
-    /// Walks joined activities of a part. The registry has their rows under no group, so they are looked up by their ids.
+    /// Walks joined activities of a part. The registry has their rows under no group, so they are looked up by their
+    /// ids.
     func walkJoined(_ activities: [String], of walk: inout ExpansionWalk) throws(StoreError) {
         if activities.isEmpty { return }
         let selection = TokenSelection(

@@ -9,8 +9,8 @@ internal import Store
 // send.
 
 extension Expander {
-    /// Replaces named activities by their owners. All activities of a recipient in the group then stay alike. The
-    /// state is kept for activities that the lane does not know, because their tokens may come later.
+    /// Replaces named activities by their owners. All activities of a recipient in the group then stay alike. The state
+    /// is kept for activities that the lane does not know, because their tokens may come later.
     func nameOwners(in walk: inout ExpansionWalk) throws(StoreError) {
         let expansion = walk.expansion
         guard case .activities(let names) = expansion.targets, let group = expansion.key.group else { return }

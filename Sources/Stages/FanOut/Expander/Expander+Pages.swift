@@ -20,8 +20,8 @@ enum ExpansionExclusion {
     static let started = "started"
     /// The recipient's generation in the group has ended, or the activity by its id.
     static let ended = "ended"
-    /// The send names a user without a token for it. It counts a person and not a token, so `targeted` does
-    /// not include it.
+    /// The send names a user without a token for it. It counts a person and not a token, so `targeted` does not include
+    /// it.
     static let withoutToken = "without_token"
 }
 
@@ -38,24 +38,22 @@ extension Expander {
         walk.rows += page.count + page.exclusions.total
         walk.expansion.tally.count(page.exclusions)
         if page.isEmpty { return }
-        let (key, whole) = (walk.expansion.key, walk.whole)
+        let whole = walk.whole
         let isStart = walk.expansion.content.event == .start
-        let keys = key.group.map { LedgerKeyWriter(app: key.app, group: $0) }
         // All tokens of a page get the same decision, unless recipients are named or have their own rows.
         let shared = named.isEmpty ? try decide(for: nil, own: nil, whole: whole, in: walk) : nil
         let isAlike = named.isEmpty && whole.namesWithRows.isEmpty
         var decision = shared ?? .drop
         var recipient: [UInt8] = []
         var endedActivities: [LaneScope.EndedActivity] = []
-        var ledger: LedgerPart?
         for index in 0..<page.count {
-            if !isStart, try !isIncluded(page[index], key, isOfJoined: isOfJoined) { continue }
+            if !isStart, try !isIncluded(page[index], walk.expansion.key, isOfJoined: isOfJoined) { continue }
             walk.expansion.tally.targeted += 1
             if !isAlike, recipient.isEmpty || !recipient.equals(page[index].recipient) {
                 recipient = [UInt8](copying: page[index].recipient)
                 if !named.isEmpty { walk.reached.insert(recipient) }
                 var own: LaneScope?
-                if let keys, !named.isEmpty || whole.namesWithRows.mayContain(recipient.span) {
+                if let keys = walk.keys, !named.isEmpty || whole.namesWithRows.mayContain(recipient.span) {
                     keys.writeScopeKey(of: recipient.span, into: &rowKey)
                     own = try table.scope(for: rowKey)
                 }
@@ -76,27 +74,11 @@ extension Expander {
                     endedActivities.contains(where: { $0.activity == activity && $0.endVersion > generation })
                 {
                     walk.expansion.tally.exclude(as: ExpansionExclusion.ended)
-                    continue
+                } else if try isStarted(page[index], in: generation, with: version, &walk) {
+                    walk.expansion.tally.exclude(as: ExpansionExclusion.started)
+                } else {
+                    add(page[index], as: variant, of: &walk)
                 }
-                if isStart, let keys {
-                    if ledger?.generation != generation || ledger?.start.row.version != version {
-                        ledger = LedgerPart(generation, version: version, by: walk.expansion, at: latest)
-                    }
-                    guard let ledger,
-                        try recordStart(of: page[index], as: ledger, keys: keys, by: walk.expansion)
-                    else {
-                        walk.expansion.tally.exclude(as: ExpansionExclusion.started)
-                        continue
-                    }
-                }
-                if walk.expansion.targets == .newMembers,
-                    !mayHaveEarlierActivities(endVersion: whole.endVersion), let keys,
-                    let start = try start(of: page[index], in: generation, keys), start.version >= version
-                {
-                    // The start has brought the phone this state.
-                    continue
-                }
-                add(page[index], as: variant, of: &walk)
             }
         }
     }
@@ -127,47 +109,43 @@ extension Expander {
 
     // MARK: The ledger
 
-    /// The parts that the ledger rows of a page share.
-    private struct LedgerPart {
-        let generation: Int64
-        let text: [UInt8]
-        let start: EncodedStart
-        /// The time at which the generation opened, in milliseconds since 1970.
-        let openedAt: Int64
-
-        init(_ generation: Int64, version: Int64, by expansion: Expansion, at now: Int64) {
-            self.generation = generation
-            text = Array(String(generation).utf8)
-            let isOwn = generation != expansion.generation
-            if isOwn, generation == version {
-                // This start opens the recipient's own generation.
-                openedAt = expansion.acceptedAt
-            } else if !isOwn, let time = expansion.openedAt {
-                openedAt = time
-            } else {
-                openedAt = SendSequence.milliseconds(of: generation)
+    /// Whether a start on the installation has brought what the expansion brings: its start, or the state in the answer
+    /// to a subscription. A start of the expansion is noted in the ledger.
+    private func isStarted(
+        _ row: borrowing TokenPageRow, in generation: Int64, with version: Int64, _ walk: inout ExpansionWalk
+    ) throws(StoreError) -> Bool {
+        guard let keys = walk.keys else { return false }
+        if walk.expansion.content.event == .start {
+            if walk.sharedStart?.generation != generation || walk.sharedStart?.row.row.version != version {
+                walk.sharedStart = SharedStart(generation, version: version, by: walk.expansion, at: latest)
             }
-            start = EncodedStart(
-                LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
+            guard let shared = walk.sharedStart else { return false }
+            return try !noteStart(on: row, as: shared, keys: keys, by: walk.expansion)
         }
+        guard walk.expansion.targets == .newMembers,
+            !mayHaveEarlierActivities(endVersion: walk.whole.endVersion),
+            let start = try start(of: row, in: generation, keys)
+        else { return false }
+        return start.version >= version
     }
 
     /// Adds a start to the ledger. Returns false if this generation already has a start on the installation.
-    private func recordStart(
-        of row: borrowing TokenPageRow, as ledger: LedgerPart, keys: LedgerKeyWriter, by expansion: Expansion
+    private func noteStart(
+        on row: borrowing TokenPageRow, as shared: SharedStart, keys: LedgerKeyWriter, by expansion: Expansion
     ) throws(StoreError) -> Bool {
-        if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
-        keys.writeLedgerKey(of: row.recipient, on: row.installation, generation: ledger.text, into: &rowKey)
+        if isStartedElsewhere(row, as: shared, by: expansion) { return false }
+        keys.writeLedgerKey(
+            of: row.recipient, on: row.installation, generation: shared.generationText, into: &rowKey)
         let isStarted = try table.hasStart(for: rowKey)
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
         guard isStarted, let known = try table.start(for: rowKey) else {
-            table.set(ledger.start, under: rowKey)
+            table.set(shared.row, under: rowKey)
             return true
         }
         // There may be two activities now, and one of them may show the state of the older start. So the older version
         // counts.
-        var changed = ledger.start.row
+        var changed = shared.row.row
         changed.version = min(known.version, changed.version)
         changed.report = .ambiguous
         table.set(EncodedStart(changed), under: rowKey)
@@ -177,11 +155,36 @@ extension Expander {
     /// Whether a previous recipient of the installation may have received this start. That is the case if the send was
     /// accepted before the installation moved. Without `restart`, a generation that opened before the move also counts.
     private func isStartedElsewhere(
-        _ row: borrowing TokenPageRow, in ledger: LedgerPart, by expansion: Expansion
+        _ row: borrowing TokenPageRow, as shared: SharedStart, by expansion: Expansion
     ) -> Bool {
         guard !row.hasMovedAway, let movedAt = row.movedAt else { return false }
         if expansion.acceptedAt < movedAt { return true }
-        return !expansion.forcesRestart && ledger.openedAt < movedAt
+        return !expansion.forcesRestart && shared.openedAt < movedAt
+    }
+}
+
+/// The parts that the ledger rows of a page share.
+struct SharedStart {
+    let generation: Int64
+    let generationText: [UInt8]
+    let row: EncodedStart
+    /// The time at which the generation opened, in milliseconds since 1970.
+    let openedAt: Int64
+
+    init(_ generation: Int64, version: Int64, by expansion: Expansion, at now: Int64) {
+        self.generation = generation
+        generationText = Array(String(generation).utf8)
+        let isOwn = generation != expansion.generation
+        if isOwn, generation == version {
+            // This start opens the recipient's own generation.
+            openedAt = expansion.acceptedAt
+        } else if !isOwn, let time = expansion.openedAt {
+            openedAt = time
+        } else {
+            openedAt = SendSequence.milliseconds(of: generation)
+        }
+        row = EncodedStart(
+            LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
     }
 }
 

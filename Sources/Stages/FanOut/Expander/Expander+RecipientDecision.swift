@@ -4,9 +4,9 @@ internal import Payloads
 internal import Sends
 internal import Store
 
-// The decision whether a recipient gets the content of an expansion, and in which version. It depends only on
-// versions, which have one order for each recipient. So the order in which expansions are walked does not matter.
-// `RecipientRows` says which event the expansion is for the recipient, and `ScopePhase` what that event does.
+// The decision whether a recipient gets the content of an expansion, and in which version. It depends only on versions,
+// which have one order for each recipient. So the order in which expansions are walked does not matter. `RecipientRows`
+// says which event the expansion is for the recipient, and `ScopePhase` what that event does.
 
 extension Expander {
     /// Decides whether a recipient gets an expansion, and keeps a raised timestamp in the recipient's row.
@@ -50,8 +50,8 @@ extension Expander {
             var newest = push
             newest.catchUp(with: whole, without: rows.cancelledSends)
             if let own { newest.catchUp(with: own, without: rows.cancelledSends) }
-            // If the newest state does not fit into a start, it follows as an update after the phone has
-            // reported its token.
+            // If the newest state does not fit into a start, it follows as an update after the phone has reported its
+            // token.
             if newest.carriesNewerState, let variant = variantIfItFits(of: sharedPush(of: newest, walk)) {
                 return .send(variant, generation: newest.generation, version: newest.version)
             }
@@ -110,8 +110,7 @@ private struct PushContentVersion {
         if expansion.content.event == .start { version = max(version, generation) }
     }
 
-    /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as
-    /// the others.
+    /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as the others.
     mutating func catchUp(with scope: LaneScope, without cancelled: Set<String>) {
         guard let newest = scope.standing(without: cancelled), newest.version >= version,
             newest.version >= generation, newest.content.event != .end

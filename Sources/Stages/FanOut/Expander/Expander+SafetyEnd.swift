@@ -7,8 +7,8 @@ internal import Registry
 package import Sends
 package import Store
 
-// The safety END. The system ends an activity after eight hours, with the state that it then shows. Shortly
-// before, the lane ends it with the newest state of its scope.
+// The safety END. The system ends an activity after eight hours, with the state that it then shows. Shortly before, the
+// lane ends it with the newest state of its scope.
 
 /// The END of an activity before the system's own END.
 package enum SafetyEnd {
@@ -65,8 +65,8 @@ extension Expander {
         }
     }
 
-    /// Whether the row's activity comes from this start. An activity that was added without a group and has
-    /// reported or joined one since then belongs to that group.
+    /// Whether the row's activity comes from this start. An activity that was added without a group and has reported or
+    /// joined one since then belongs to that group.
     private func isStart(_ key: LedgerKey, of row: borrowing TokenPageRow) throws(StoreError) -> Bool {
         switch key.subject {
         case .group(let group): return try isMember(row, of: group, app: key.app)
@@ -119,8 +119,8 @@ extension Expander {
         }
         guard let type = row.attributesType else { return nil }
         let bytes = key.bytes
-        // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart`
-        // is cheaper than a read.
+        // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart` is cheaper
+        // than a read.
         if try table.hasStart(for: bytes), let known = try table.start(for: bytes),
             known.safetyEndVersion == 0, !key.hasEnded(known, byEndOf: endVersion)
         {

@@ -10,8 +10,8 @@ internal import Store
 // recipients of an expansion before it reads the next record. So every later token or send finds the newest state.
 
 extension Expander {
-    /// Begins an expansion: replaces named activities by their owners, chooses where the walk begins, and notes the send
-    /// in the rows of its scopes.
+    /// Begins an expansion: replaces named activities by their owners, chooses where the walk begins, and notes the
+    /// send in the rows of its scopes.
     func begin(_ walk: inout ExpansionWalk) throws(StoreError) {
         try nameOwners(in: &walk)
         try reopenGenerations(in: &walk.expansion)
@@ -36,9 +36,10 @@ extension Expander {
         if scope != found ?? .unsubscribed { set(scope, under: walk.scopeKey) }
     }
 
-    /// Whether the expansion does what the answer to the lane's subscription would do: bring the group's newest state to
-    /// all its activities in the lane. An update or an END does. A start updates no activity, so it does only if there is
-    /// none: it opens the group's generation, and the lane has neither a row of the group nor an activity of it.
+    /// Whether the expansion does what the answer to the lane's subscription would do: bring the group's newest state
+    /// to all its activities in the lane. An update or an END does. A start updates no activity, so it does only if
+    /// there is none: it opens the group's generation, and the lane has neither a row of the group nor an activity of
+    /// it.
     private func completesSubscription(
         _ expansion: Expansion, knownBefore scope: LaneScope?
     ) throws(StoreError) -> Bool {
@@ -75,9 +76,9 @@ extension Expander {
         if isShared { try noteRows(of: changed.map(\.recipient.text), in: expansion.key) }
     }
 
-    /// A start joins the group's generation, but for some of its recipients an END has already ended that. Gives each of
-    /// them a separate generation. The planner did not see the END: it named an activity, and only the lane knows the
-    /// owner.
+    /// A start joins the group's generation, but for some of its recipients an END has already ended that. Gives each
+    /// of them a separate generation. The planner did not see the END: it named an activity, and only the lane knows
+    /// the owner.
     private func reopenGenerations(in expansion: inout Expansion) throws(StoreError) {
         guard expansion.content.event == .start, expansion.key.recipient == nil,
             case .recipients(var list) = expansion.targets
@@ -99,8 +100,8 @@ extension Expander {
         expansion.targets = .recipients(list)
     }
 
-    /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after
-    /// its cursor. The lane's catch-up serves new tokens before the cursor.
+    /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after its cursor.
+    /// The lane's catch-up serves new tokens before the cursor.
     func noteProgress(of walk: ExpansionWalk, nextPage next: PageCursor?) throws(StoreError) {
         let expansion = walk.expansion
         if case .recipients = expansion.targets { return }
@@ -184,8 +185,8 @@ extension Expansion {
 }
 
 extension ScopeState {
-    /// Whether the state was cancelled. Only an update loses its state with its cancel. The state of a
-    /// cancelled start stays valid for recipients of other starts.
+    /// Whether the state was cancelled. Only an update loses its state with its cancel. The state of a cancelled start
+    /// stays valid for recipients of other starts.
     func isCancelled(in cancelled: Set<String>) -> Bool {
         content.event == .update && cancelled.contains(send)
     }

@@ -11,7 +11,8 @@ struct SharedPush: Hashable {
     /// Seconds since 1970.
     var timestamp: Int64
 
-    /// The content is not hashed, because it is long, and pushes with different contents nearly always differ in the rest.
+    /// The content is not hashed, because it is long, and pushes with different contents nearly always differ in the
+    /// rest.
     func hash(into hasher: inout Hasher) {
         hasher.combine(head)
         hasher.combine(timestamp)

@@ -33,8 +33,8 @@ extension Expander {
         return PageCursor(startingAt: cursor.range.lower)
     }
 
-    /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group.
-    /// Returns the cursor to continue at.
+    /// Walks an audience that is not a list: everyone, a segment, a group, or an activity without a group. Returns the
+    /// cursor to continue at.
     func walkAudience(of walk: inout ExpansionWalk) throws(StoreError) -> PageCursor? {
         if walk.scope.endsWalk(of: walk.expansion) {
             try countRest(of: &walk)
@@ -88,8 +88,8 @@ extension Expander {
         return cursor
     }
 
-    /// Returns the recipients to walk next. A start reads the dismissals of a generation, so recipients of
-    /// one generation go together.
+    /// Returns the recipients to walk next. A start reads the dismissals of a generation, so recipients of one
+    /// generation go together.
     private func nextRecipients(
         in left: ArraySlice<Expansion.ScopedRecipient>, of expansion: Expansion
     ) -> ArraySlice<Expansion.ScopedRecipient> {
@@ -98,7 +98,8 @@ extension Expander {
         return some.prefix { $0.generation == first.generation }
     }
 
-    /// Walks recipients together, to the end of their rows or up to `namedTokensMax`. Returns the cursor to continue at.
+    /// Walks recipients together, to the end of their rows or up to `namedTokensMax`. Returns the cursor to continue
+    /// at.
     private func walkRecipients(
         _ some: ArraySlice<Expansion.ScopedRecipient>, from start: PageCursor, of walk: inout ExpansionWalk
     ) throws(StoreError) -> PageCursor? {

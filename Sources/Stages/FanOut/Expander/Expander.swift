@@ -5,9 +5,9 @@ package import Registry
 package import Sends
 package import Store
 
-/// The expander of a lane, which turns its `expansions` into jobs page by page. It reads the lane's registry
-/// and its rows of `starts`, and changes the latter. It collects jobs and records in `output`. The loop
-/// writes all of it in one transaction with the next offsets.
+/// The expander of a lane, which turns its `expansions` into jobs page by page. It reads the lane's registry and its
+/// rows of `starts`, and changes the latter. It collects jobs and records in `output`. The loop writes all of it in one
+/// transaction with the next offsets.
 ///
 /// The lane begins expansions in the order of their group, and the loop chooses the order and the size of the pages
 /// that walk them. In any order of pages every phone ends on the newest state of its scope, and no installation gets a
@@ -67,8 +67,8 @@ package final class Expander<Table: ScopeTable> {
 
     // MARK: Events
 
-    /// Expands the next page of an expansion. The rest of it goes to the output's continuations. If there is
-    /// no rest, the output gets the closing record.
+    /// Expands the next page of an expansion. The rest of it goes to the output's continuations. If there is no rest,
+    /// the output gets the closing record.
     ///
     /// - Parameters:
     ///   - rowsMax: the approximate number of tokens to walk.
@@ -167,8 +167,12 @@ struct ExpansionWalk {
     let isFirstPage: Bool
     /// The key of the expansion's scope, and the scope's row.
     let scopeKey: [UInt8]
+    /// The writer of the keys of the group's other rows. Nil for an activity without a group.
+    let keys: LedgerKeyWriter?
     var scope = LaneScope()
     var rows = 0
+    /// The ledger row of the previous start.
+    var sharedStart: SharedStart?
     /// The named recipients for which a token was found.
     var reached: Set<[UInt8]> = []
 
@@ -179,6 +183,7 @@ struct ExpansionWalk {
         self.isTimeLeft = isTimeLeft
         isFirstPage = expansion.cursor == nil
         scopeKey = expansion.key.bytes
+        keys = expansion.key.group.map { LedgerKeyWriter(app: expansion.key.app, group: $0) }
     }
 
     /// The row of the whole group. Empty for a private group, whose only row is its owner's.

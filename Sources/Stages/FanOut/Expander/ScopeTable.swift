@@ -3,8 +3,8 @@ internal import RecordFormat
 package import Sends
 package import Store
 
-/// The rows of `starts` of a lane as the expander sees them: the committed rows with its changes on top. Keys
-/// are those of the topic. Only reads from disk can fail.
+/// The rows of `starts` of a lane as the expander sees them: the committed rows with its changes on top. Keys are those
+/// of the topic. Only reads from disk can fail.
 package protocol ScopeTable {
     func scope(for key: [UInt8]) throws(StoreError) -> LaneScope?
     func start(for key: [UInt8]) throws(StoreError) -> LedgerRow?

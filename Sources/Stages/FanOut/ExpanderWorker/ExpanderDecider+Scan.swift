@@ -1,5 +1,6 @@
 internal import Kafka
 internal import Lifecycle
+internal import Registry
 internal import Sends
 internal import StageSupport
 internal import Store
@@ -54,6 +55,35 @@ extension ExpanderDecider {
         }
     }
 
+    // MARK: Subscriptions to groups whose members the lane knew before it took its first records
+
+    /// The most groups that one transaction looks at.
+    private static let groupsMax = 2000
+
+    /// A lane that has not looked at all of its groups, and whose registry is complete.
+    var nextLaneToSubscribe: AssignedLane? {
+        assignedLanes.first { lane in
+            guard case .at = lane.subscriptionWalk else { return false }
+            return isRegistryComplete(of: lane)
+        }
+    }
+
+    /// Looks at the next groups of a lane, and subscribes to those without a row.
+    func subscribeToKnownGroups() throws {
+        guard let lane = nextLaneToSubscribe, let file = registry[lane.partition],
+            case .at(var cursor) = lane.subscriptionWalk
+        else { return }
+        var isDone = false
+        let isCommitted = try runWithoutRequests(in: lane, at: times.now) { expander throws(StoreError) in
+            let groups = try file.groups(behind: &cursor, countMax: Self.groupsMax)
+            for group in groups { try expander.subscribe(to: group.group, of: group.app) }
+            isDone = groups.isEmpty
+        }
+        if isCommitted { lane.subscriptionWalk = isDone ? .done : .at(cursor) }
+    }
+
+    // MARK: Transactions without requests
+
     /// Whether the lane serves, and its registry file contains everything that was read.
     func isRegistryComplete(of lane: AssignedLane) -> Bool {
         lane.isServing && lane.registryCommitted != nil && registry.isFullyApplied(lane: lane.partition)
@@ -76,8 +106,8 @@ extension ExpanderDecider {
             return false
         }
         if expander.output.isEmpty, expander.table.isUnchanged { return true }
-        // The transaction commits an offset that is committed already. So it fails if this process is not a
-        // member any more.
+        // The transaction commits an offset that is committed already. So it fails if this process is not a member any
+        // more.
         return try commit(
             [LaneShare(lane: lane, expander: expander, registryOffset: lane.registryCommitted)],
             of: .walks, readIn: stage.consumer.epoch)

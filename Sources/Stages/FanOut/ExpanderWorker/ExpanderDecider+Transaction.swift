@@ -36,8 +36,8 @@ extension ExpanderDecider {
     /// The most tokens of the first page of an expansion, so that the arrivals behind it begin soon. The rest waits
     /// among the walks.
     static let arrivalRowsMax = 500
-    /// The time for which a transaction takes news, one piece after another. All other work of the loop waits
-    /// for that long.
+    /// The time for which a transaction takes news, one piece after another. All other work of the loop waits for that
+    /// long.
     private static let registryChangesMillisecondsMax = 25
     /// The time for which the registry's offsets can wait if the news lead to no output.
     private static let registryCommitIntervalMilliseconds = 1000
@@ -107,8 +107,8 @@ extension ExpanderDecider {
 
     // MARK: Working
 
-    /// Runs one transaction if there is work. Arrivals have separate transactions. If arrivals always wait, every
-    /// other transaction is for the walks.
+    /// Runs one transaction if there is work. Arrivals have separate transactions. If arrivals always wait, every other
+    /// transaction is for the walks.
     func runTransaction() throws {
         let serving = assignedLanes.filter { $0.expander != nil }.sorted { $0.partition < $1.partition }
         let arrivals = isOverlayFull(for: .arrivals) ? [] : serving.filter { isWaiting(.arrivals, in: $0) }
@@ -143,8 +143,8 @@ extension ExpanderDecider {
         stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: began))
     }
 
-    /// Usually returns all lanes. After a transaction has failed because a partition takes no records, returns one lane,
-    /// so that the next failure shows which lane has to wait.
+    /// Usually returns all lanes. After a transaction has failed because a partition takes no records, returns one
+    /// lane, so that the next failure shows which lane has to wait.
     private func limitedToOneIfNeeded(_ lanes: [AssignedLane]) -> [AssignedLane] {
         guard stage.isLimitedToOnePartition else { return lanes }
         let chosen = stage.partitionsOfNextTransaction(from: lanes.map(\.partition))
@@ -182,9 +182,9 @@ extension ExpanderDecider {
 
     // MARK: News
 
-    /// Applies registry records to the files and gives the news to the lanes. It then reads more, while there
-    /// is time and no urgent request waits. Each piece has a separate file transaction, because a file keeps
-    /// the memory of its largest one.
+    /// Applies registry records to the files and gives the news to the lanes. It then reads more, while there is time
+    /// and no urgent request waits. Each piece has a separate file transaction, because a file keeps the memory of its
+    /// largest one.
     ///
     /// - Returns: false if something must be read again.
     private func catchUpWithRegistry(
@@ -216,8 +216,8 @@ extension ExpanderDecider {
 
     /// Applies the registry records to the lane's file, so that pages show them.
     ///
-    /// - Returns: the registry offset to commit, if it differs from the committed one. Then `registryChanges`
-    ///   holds the news.
+    /// - Returns: the registry offset to commit, if it differs from the committed one. Then `registryChanges` holds the
+    ///   news.
     private func applyRegistryRecords(of lane: AssignedLane) throws(StoreError) -> Int64? {
         let hasNews = hasUncommittedChanges(in: lane)
         if !hasNews, registry.isFullyApplied(lane: lane.partition) { return nil }
@@ -328,8 +328,8 @@ extension ExpanderDecider {
         return true
     }
 
-    /// Applies earlier records of `starts` to the view while the cluster stores this transaction. Both take
-    /// about the same time. Returns false if there were no records.
+    /// Applies earlier records of `starts` to the view while the cluster stores this transaction. Both take about the
+    /// same time. Returns false if there were no records.
     private func readScopeRows() throws -> Bool {
         for partition in try scopeViews.read() { viewCompleted(of: partition) }
         return scopeViews.readCount > 0
@@ -372,42 +372,49 @@ extension ExpanderDecider {
     private func sendOutput(
         of shares: [LaneShare], by producer: TransactionalProducer, to topics: [Topic]
     ) -> Bool {
-        func topic(_ output: OutputTopic) -> Topic { topics[output.rawValue] }
-        func send(_ record: some JSONRecord, key: [UInt8], to output: OutputTopic) -> Bool {
+        func topic(_ name: TopicName) -> Topic {
+            guard let index = Self.outputTopics.firstIndex(of: name) else {
+                preconditionFailure("the transaction has no output topic \(name)")
+            }
+            return topics[index]
+        }
+        func send(_ record: some JSONRecord, key: [UInt8], to topic: Topic) -> Bool {
             producer.queue(
-                to: topic(output), partition: Int32(partitioner.partition(of: key)), key: key.span,
+                to: topic, partition: Int32(partitioner.partition(of: key)), key: key.span,
                 value: record.encoded().span)
         }
+        let (urgent, normal) = (topic(.jobsUrgent), topic(.jobs))
         for share in shares {
             guard
                 share.expander.output.sendSheets(
-                    of: share.lane.partition, by: producer, urgent: topic(.jobsUrgent), normal: topic(.jobs))
+                    of: share.lane.partition, by: producer, urgent: urgent, normal: normal)
             else { return false }
         }
         stage.reportStep(.jobsSent)
         guard sendScopeRows(of: shares, by: producer, to: topic(.starts)) else { return false }
         stage.reportStep(.scopeRowsSent)
+        let progress = topic(.progress)
         var reports = CompletionReports()
         for share in shares {
             for progress in share.expander.output.progress { reports.add(progress) }
         }
-        for (key, progress) in reports.records {
-            guard send(progress, key: key, to: .progress) else { return false }
+        for (key, report) in reports.records {
+            guard send(report, key: key, to: progress) else { return false }
         }
         stage.reportStep(.progressSent)
+        let walks = topic(ExpanderInputTopic.walks.name)
         for share in shares {
             for rest in share.expander.output.continuations {
-                guard
-                    producer.queue(
-                        to: topic(.expansions), partition: share.lane.partition, key: nil,
-                        value: rest.encoded().span)
+                let value = rest.encoded()
+                guard producer.queue(to: walks, partition: share.lane.partition, key: nil, value: value.span)
                 else { return false }
             }
         }
         stage.reportStep(.continuationsSent)
+        let subscriptions = topic(.subscriptions)
         for share in shares {
             for subscription in share.expander.output.subscriptions {
-                guard send(subscription, key: subscription.scopeKey.bytes, to: .subscriptions) else {
+                guard send(subscription, key: subscription.scopeKey.bytes, to: subscriptions) else {
                     return false
                 }
             }
@@ -416,8 +423,8 @@ extension ExpanderDecider {
         return true
     }
 
-    /// Sends one row of each lane in turn. The first records of all partitions then come within one
-    /// millisecond, and the client adds all partitions to the transaction in one request.
+    /// Sends one row of each lane in turn. The first records of all partitions then come within one millisecond, and
+    /// the client adds all partitions to the transaction in one request.
     private func sendScopeRows(
         of shares: [LaneShare], by producer: TransactionalProducer, to topic: Topic
     ) -> Bool {

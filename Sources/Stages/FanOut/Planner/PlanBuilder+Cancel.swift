@@ -2,8 +2,8 @@ internal import Identifiers
 internal import Sends
 internal import Store
 
-// The cancel of a send. A held send is dropped, lanes and senders stop the send, and the state that it had
-// superseded returns.
+// The cancel of a send. A held send is dropped, lanes and senders stop the send, and the state that it had superseded
+// returns.
 
 extension PlanBuilder {
     mutating func cancel(_ cancel: Cancellation) throws(StoreError) {
@@ -93,8 +93,8 @@ extension GroupRow {
     /// Stores the cancel of a send. Each `SupersededVersions` of the group names the send for a day, because its jobs
     /// may be in flight for that long.
     ///
-    /// - Returns: false if the row is full of other cancels of that day. Then the row is unchanged, because a
-    ///   forgotten cancel would let the jobs of its send go on.
+    /// - Returns: false if the row is full of other cancels of that day. Then the row is unchanged, because a forgotten
+    ///   cancel would let the jobs of its send go on.
     mutating func storeCancel(of send: String, at stamp: Int64) -> Bool {
         let others = cancelledSends.filter {
             $0.send != send && stamp - $0.at < SupersededVersions.cancelledMilliseconds

@@ -34,8 +34,8 @@ extension PlanBuilder {
         return Array(findings.prefix(ProgressRecord.findingsMax))
     }
 
-    /// Returns the problem if the row of a named user has a key that is too long for the planner's view. Only names with
-    /// many slashes and percent signs, which are escaped, can be too long together.
+    /// Returns the problem if the row of a named user has a key that is too long for the planner's view. Only names
+    /// with many slashes and percent signs, which are escaped, can be too long together.
     private func keyProblem(of send: Send) -> String? {
         for user in namedUsers(of: send) ?? [] {
             let bytes = key.narrowed(to: .user(user)).bytes.count
@@ -47,16 +47,16 @@ extension PlanBuilder {
         return nil
     }
 
-    /// Checks an update against the activity type with which the group was started. An app with several types
-    /// need not name the type in an update.
+    /// Checks an update against the activity type with which the group was started. An app with several types need not
+    /// name the type in an update.
     private func findings(ofUpdate send: Send, in app: App) -> [String] {
         guard let type = row.attributesType else { return [] }
         return PayloadRules(now: now, type: app.activityType(named: type))
             .violations(in: send.content, attributesBytes: row.attributesBytes).map(\.description)
     }
 
-    /// Checks a start that joins an open generation. Its phones get the newest state of the group, so that
-    /// state must fit into the start.
+    /// Checks a start that joins an open generation. Its phones get the newest state of the group, so that state must
+    /// fit into the start.
     private func findings(ofStart send: Send) throws(StoreError) -> [String] {
         guard ScopePhase(row).action(of: .start) == .joinGeneration else { return [] }
         if let type = row.attributesType, let own = send.content.attributesType, own != type {

@@ -176,9 +176,9 @@ extension PlanBuilder {
             version: version, timestamp: timestamp)
     }
 
-    /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the
-    /// send. The lane that has the activity stores the recipient's state, and raises the timestamp above the
-    /// recipient's last one. So these sends do not move the timestamps of other recipients.
+    /// Plans a send to named activities. Only a lane knows the owner of an activity, so every lane gets the send. The
+    /// lane that has the activity stores the recipient's state, and raises the timestamp above the recipient's last
+    /// one. So these sends do not move the timestamps of other recipients.
     mutating func planForActivities(named names: [String], with send: Send) {
         let action = ScopePhase(row).action(of: send.content.event)
         if action == .refuseUpdate || action == .repeatEnd { return report(.ended, for: send) }

@@ -4,8 +4,8 @@ internal import Schedules
 internal import Sends
 internal import Store
 
-// Starts. They open a generation of a scope, or add recipients to an open one. A recipient that joins gets
-// the newest state and not the state of the start, because the match has continued.
+// Starts. They open a generation of a scope, or add recipients to an open one. A recipient that joins gets the newest
+// state and not the state of the start, because the match has continued.
 
 extension PlanBuilder {
     mutating func start(_ send: Send) throws(StoreError) {
@@ -60,8 +60,8 @@ extension PlanBuilder {
         row.newestState.flatMap { row.cancelledSends.contains(originOf: $0) ? $0 : nil }
     }
 
-    /// Replaces a cancelled last state that has no earlier state to return to. The state of this start
-    /// applies now, also on phones that show the cancelled state.
+    /// Replaces a cancelled last state that has no earlier state to return to. The state of this start applies now,
+    /// also on phones that show the cancelled state.
     private mutating func replace(_ state: ScopeState, by start: Send) {
         var send = Send(
             id: state.send + DerivedSendID.undoSuffix, app: start.app, group: key.group, audience: .group,

@@ -52,8 +52,8 @@ extension PlanBuilder {
             row.updateCount += 1
         }
         let lanes = addExpansion(expansion)
-        // Senders drop older jobs by this note. A private group has only one recipient, and the sender's queue drops its
-        // older jobs.
+        // Senders drop older jobs by this note. A private group has only one recipient, and the sender's queue drops
+        // its older jobs.
         if key.recipient == nil { plan.note = SupersededVersions(row, of: key, at: stamp) }
         report(.planned, for: send, version: version, generation: row.generation, lanes: lanes)
     }
@@ -82,8 +82,8 @@ extension PlanBuilder {
         try writeRow()
     }
 
-    /// Plans an END. An END is never held, because it is the last send of the generation, and later sends
-    /// open a new one.
+    /// Plans an END. An END is never held, because it is the last send of the generation, and later sends open a new
+    /// one.
     mutating func end(_ send: Send) {
         guard ScopePhase(row).action(of: .end) == .endGeneration else { return report(.ended, for: send) }
         supersedeHeldSend()

@@ -6,8 +6,8 @@ internal import Store
 
 /// One request while it is planned.
 struct PlanBuilder<Table: GroupTable> {
-    /// The default time from `deadlinesFrom` to the deadline of a send, and the longest one allowed, in seconds.
-    /// Jobs are kept for a day.
+    /// The default time from `deadlinesFrom` to the deadline of a send, and the longest one allowed, in seconds. Jobs
+    /// are kept for a day.
     private static var deadlineSecondsDefault: Int64 { 8 * 3600 }
     private static var deadlineSecondsMax: Int64 { 20 * 3600 }
 
@@ -60,8 +60,8 @@ struct PlanBuilder<Table: GroupTable> {
         if !send.isDryRun { table.set(own, of: key.narrowed(to: recipient)) }
     }
 
-    /// Returns the table's row of a scope, unless the row is old enough to be forgotten. So it does not
-    /// matter whether it was already deleted.
+    /// Returns the table's row of a scope, unless the row is old enough to be forgotten. So it does not matter whether
+    /// it was already deleted.
     private func currentRow(of key: ScopeKey) throws(StoreError) -> GroupRow {
         if let row = try table.row(of: key), row.isKept(at: stamp) { return row }
         var row = GroupRow()
@@ -126,7 +126,8 @@ struct PlanBuilder<Table: GroupTable> {
         plan.progress.append(progress)
     }
 
-    /// Returns the plan's verdict on the send. The plan may also have verdicts on other sends, such as a superseded one.
+    /// Returns the plan's verdict on the send. The plan may also have verdicts on other sends, such as a superseded
+    /// one.
     func verdict(on send: Send) -> GatewayReply.PlannedVerdict {
         for progress in plan.progress.reversed() where progress.send == send.id {
             if case .planner(let part) = progress.part { return .init(part.verdict, version: part.version) }
@@ -153,8 +154,8 @@ struct PlanBuilder<Table: GroupTable> {
         return lanes.count(of: planner.lanes)
     }
 
-    /// The lanes of the scope: the lane of a private group's owner, or the lanes with members. Only a lane knows
-    /// the owner of an activity without a group, so the sends to it go to every lane.
+    /// The lanes of the scope: the lane of a private group's owner, or the lanes with members. Only a lane knows the
+    /// owner of an activity without a group, so the sends to it go to every lane.
     var lanes: MemberLanes {
         if let owner = key.recipient { return lane(of: owner) }
         return key.group == nil ? .every : row.memberLanes

@@ -9,13 +9,13 @@ package import Store
 /// that is reported about it. The planner reads and changes rows of a `GroupTable` and does no I/O. Its clock is the
 /// cluster's stamp on the record.
 ///
-/// Records of a group are planned in the order of their partition, and each version is assigned once. So a
-/// record that is planned again after a crash, from the committed rows, gets the same plan.
+/// Records of a group are planned in the order of their partition, and each version is assigned once. So a record that
+/// is planned again after a crash, from the committed rows, gets the same plan.
 package struct Planner: Sendable {
     package let lanes: Int
     /// The most groups of an app in one partition that lanes have subscribed to and no send has used yet. Beyond it a
-    /// subscription is not stored, so the planner does not know which lanes have members of its group. All lanes then get
-    /// the sends to groups of the app that have no row.
+    /// subscription is not stored, so the planner does not know which lanes have members of its group. All lanes then
+    /// get the sends to groups of the app that have no row.
     let subscribedGroupsMax: Int
     private let lane: @Sendable (_ app: String, _ recipient: Recipient) -> Int
 
@@ -121,8 +121,8 @@ package struct Planner: Sendable {
     ) throws(StoreError) {
         if builder.isExpired(send) { return builder.report(.expired, for: send) }
         try builder.readRow()
-        // The scheduler and a cancel do not wait for each other, so the cancel of a scheduled send can come
-        // first. For other sends the cancel always comes later.
+        // The scheduler and a cancel do not wait for each other, so the cancel of a scheduled send can come first. For
+        // other sends the cancel always comes later.
         if send.scheduledAt != nil, builder.row.cancelledSends.contains(where: { $0.send == send.id }) {
             return builder.report(.cancelled, for: send)
         }
@@ -135,8 +135,8 @@ package struct Planner: Sendable {
         if send.isDryRun { builder.plan.dropEffectsOfDryRun() } else { try builder.writeRow() }
     }
 
-    /// Whether the send is older than the group's END, or for an earlier generation. A start is never
-    /// outdated, because it opens a new generation.
+    /// Whether the send is older than the group's END, or for an earlier generation. A start is never outdated, because
+    /// it opens a new generation.
     private func isOutdated(_ send: Send, _ row: GroupRow) -> Bool {
         if send.content.event == .start { return false }
         if let generation = send.generation, generation != row.generation { return true }
@@ -144,4 +144,14 @@ package struct Planner: Sendable {
     }
 
     func lane(of recipient: Recipient, app: String) -> Int { lane(app, recipient) }
+}
+
+/// The planner's rows while it plans: the committed rows with its changes on top. Only reads from disk can fail.
+package protocol GroupTable {
+    func row(of key: ScopeKey) throws(StoreError) -> GroupRow?
+    func seenSend(id send: String, app: String) throws(StoreError) -> SendIdempotencyRow?
+    func subscribedGroups(of app: String) throws(StoreError) -> SubscribedGroups?
+    mutating func set(_ row: GroupRow, of key: ScopeKey)
+    mutating func set(_ seen: SendIdempotencyRow, send: String, app: String)
+    mutating func set(_ groups: SubscribedGroups, of app: String)
 }

@@ -70,7 +70,7 @@ extension PlannerDecider {
             metrics.sends(withVerdict: verdict.rawValue).add(count)
         }
         for target in PlannerOutput.OutputTopic.allCases where output.count(of: target) > 0 {
-            stage.metrics.produced(to: target.topic.rawValue).add(output.count(of: target))
+            stage.metrics.produced(to: target.name.rawValue).add(output.count(of: target))
         }
         metrics.supersededNotes.add(plannedWork.notes.count)
         metrics.replies.add(plannedWork.replies.count)
@@ -170,7 +170,7 @@ extension PlannerDecider {
     }
 
     /// Sends the record to the dead letters and reports it as refused. So its caller learns that nothing is sent.
-    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+    func reject(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
         plannedWork.sendCount += 1
         plannedWork.rejectedCount += 1
         stage.sendToDeadLetters(

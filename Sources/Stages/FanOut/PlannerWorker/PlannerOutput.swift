@@ -8,8 +8,8 @@ internal import Topics
 
 /// The output of a planner's transaction. Its memory is used again for every transaction.
 struct PlannerOutput: ~Copyable {
-    /// The most records and bytes of one transaction. The send that reaches a limit is the transaction's
-    /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
+    /// The most records and bytes of one transaction. The send that reaches a limit is the transaction's last, and the
+    /// next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 40_000
     static let bytesMax = 24 << 20
 
@@ -20,13 +20,16 @@ struct PlannerOutput: ~Copyable {
         case progress
         case schedules
 
-        var topic: TopicName {
+        var name: TopicName { nameAndStep.name }
+        fileprivate var sentStep: PlannerStep { nameAndStep.step }
+
+        private var nameAndStep: (name: TopicName, step: PlannerStep) {
             switch self {
-            case .groups: .groups
+            case .groups: (.groups, .groupsSent)
             // Each lane begins the records of this topic in their order.
-            case .expansions: .expansionsUrgent
-            case .progress: .progress
-            case .schedules: .schedulesAuto
+            case .expansions: (.expansionsUrgent, .expansionsSent)
+            case .progress: (.progress, .progressSent)
+            case .schedules: (.schedulesAuto, .schedulesSent)
             }
         }
     }
@@ -107,16 +110,5 @@ struct PlannerOutput: ~Copyable {
             onStep(target.sentStep)
         }
         return true
-    }
-}
-
-extension PlannerOutput.OutputTopic {
-    fileprivate var sentStep: PlannerStep {
-        switch self {
-        case .groups: .groupsSent
-        case .expansions: .expansionsSent
-        case .progress: .progressSent
-        case .schedules: .schedulesSent
-        }
     }
 }

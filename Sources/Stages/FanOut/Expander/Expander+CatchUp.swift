@@ -25,7 +25,7 @@ extension Expander {
         var group: CachedGroup?
         if let reported = row.group { group = try findGroup(named: reported, app: id) }
         guard let app = catalog.apps[id], app.environments.contains(row.environment),
-            let recipient = Recipient(text: String(decoding: [UInt8](copying: row.recipient), as: UTF8.self))
+            let recipient = Recipient(text: String(copying: row.recipient))
         else { return }
         if group == nil, let joined = try join(row, activity, of: recipient, app: id) {
             group = try findGroup(named: Array(joined.utf8).span, app: id)

@@ -102,8 +102,8 @@ extension Expander {
         guard key.bytes.count <= ScopeKey.bytesMax, let type = row.attributesType,
             let found = try table.newestStart(
                 app: app, recipient: recipient,
-                installation: String(decoding: [UInt8](copying: row.installation), as: UTF8.self),
-                type: String(decoding: [UInt8](copying: type), as: UTF8.self))
+                installation: String(copying: row.installation),
+                type: String(copying: type))
         else { return nil }
         scope.joinedGroup = found.group.map { ScopeKey(app: app, group: $0) }
         set(scope, under: key.bytes)

@@ -51,17 +51,13 @@ extension Expander {
         // The current activity may be of a later generation.
         if hasEnded { return }
         let installation = Array(key.installation.utf8)
-        var variant: JobOutput.Variant?
         var selection = TokenSelection(
             app: key.app, tokens: key.tokens, environments: app.environments, now: now)
         selection.recipients = NamedRecipients([key.recipient])
+        let push = safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
         try forEachRow(of: selection) { row throws(StoreError) in
             guard installation.equals(row.installation), try isStart(key, of: row) else { return }
-            let made =
-                variant
-                ?? safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
-            variant = made
-            output.add(row, type: row.attributesType, as: made, isUrgent: false)
+            output.add(row, type: row.attributesType, as: variant(of: push), isUrgent: false)
         }
     }
 
@@ -76,7 +72,7 @@ extension Expander {
 
     private func safetyEnd(
         of key: LedgerKey, showing newest: ScopeState?, version: Int64, timestamp: Int64, by app: App
-    ) -> JobOutput.Variant {
+    ) -> SharedPush {
         var content = PushContent(.end)
         content.contentState = newest?.content.contentState
         // The upper bound of the time, because senders drop a job whose deadline is too early.
@@ -86,7 +82,7 @@ extension Expander {
             app: key.app, environment: .production, send: newest?.send ?? SafetyEnd.send, group: key.group,
             scope: .recipient, generation: key.generation, version: version, event: .end, deadline: deadline,
             acceptedAt: now)
-        return variant(of: SharedPush(head: head, content: content, timestamp: timestamp))
+        return SharedPush(head: head, content: content, timestamp: timestamp)
     }
 
     /// Notes in the ledger that an activity has reported a token. An activity that its app started is added, because
@@ -100,7 +96,7 @@ extension Expander {
         of row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,
         generation: Int64, endVersion: Int64, app: String
     ) throws(StoreError) -> LedgerRow? {
-        let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
+        let installation = String(copying: row.installation)
         let key = LedgerKey(
             app: app, subject: subject, recipient: recipient, generation: SafetyEnd.appStartedGeneration,
             installation: installation)
@@ -127,7 +123,7 @@ extension Expander {
             return nil
         }
         var started = LedgerRow(
-            version: 0, startedAt: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self))
+            version: 0, startedAt: latest, type: String(copying: type))
         started.report = .arrived
         table.set(EncodedStart(started), under: bytes)
         return nil

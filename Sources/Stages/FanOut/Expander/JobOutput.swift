@@ -155,3 +155,9 @@ extension [UInt8] {
         }
     }
 }
+
+extension String {
+    init(copying utf8: Span<UInt8>) {
+        self = unsafe utf8.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -29,9 +29,15 @@ struct UncommittedRequest {
 
 /// The requests that were read from one topic of a lane.
 struct RequestQueue {
+    /// The most requests of one lane in a transaction, and the most that are read ahead. With more of them, or with more
+    /// bytes, reading the topic pauses until a quarter is left. A lower limit would pause more often, and each pause
+    /// discards prefetched records, which are then fetched again.
+    static let countMax = 1000
+    private static let bytesMax = 1 << 20
+
     /// The uncommitted requests, in the topic's order.
     private(set) var uncommitted: ArraySlice<UncommittedRequest> = []
-    private(set) var byteCount = 0
+    private var byteCount = 0
     /// The offset of the next new record. Lower offsets were read already.
     private(set) var nextOffset: Int64?
     /// The committed offset. Nil if the topic is read from its beginning.
@@ -42,6 +48,8 @@ struct RequestQueue {
 
     var isEmpty: Bool { uncommitted.isEmpty }
     var count: Int { uncommitted.count }
+    var isFull: Bool { count >= Self.countMax || byteCount >= Self.bytesMax }
+    var isNearlyEmpty: Bool { count < Self.countMax / 4 && byteCount < Self.bytesMax / 4 }
 
     mutating func resume(at committed: Int64?) {
         uncommitted = []

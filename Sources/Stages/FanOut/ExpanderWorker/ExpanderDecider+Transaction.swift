@@ -23,13 +23,6 @@ struct LaneShare {
 }
 
 extension ExpanderDecider {
-    /// The most requests of one lane in a transaction.
-    private static let requestsMax = 1000
-    /// The most requests of one topic of a lane that are read ahead. Above it, or above `bytesAheadMax`, the topic of
-    /// the lane is paused. The limit is what one transaction can take. A lower one would pause more often, and each
-    /// pause discards prefetched records, which are then fetched again.
-    private static let requestsAheadMax = requestsMax
-    static let bytesAheadMax = 1 << 20
     /// The cost of a token in a start, relative to an update. A start also adds a ledger row, which is written, kept in
     /// memory and read back.
     private static let startCost = 6
@@ -54,8 +47,7 @@ extension ExpanderDecider {
         }
         batch.markAllTaken()
         for lane in assignedLanes where lane.isServing {
-            for topic in ExpanderInputTopic.allCases where hasReadAhead(lane[topic]) && !lane[topic].isPaused
-            {
+            for topic in ExpanderInputTopic.allCases where lane[topic].isFull && !lane[topic].isPaused {
                 lane[topic].isPaused = true
                 stage.consumer.pause([topicPartition(of: topic, number: lane.partition)])
             }
@@ -88,10 +80,6 @@ extension ExpanderDecider {
         stage.topicPartition(of: topic.name, number: partition)
     }
 
-    private func hasReadAhead(_ queue: RequestQueue) -> Bool {
-        queue.count >= Self.requestsAheadMax || queue.byteCount >= Self.bytesAheadMax
-    }
-
     private func read(_ record: borrowing Kafka.Record) throws(RejectedRecord) -> ExpansionRequest {
         guard let value = record.value else {
             throw RejectedRecord(code: "empty", reason: "the record has no value")
@@ -107,27 +95,13 @@ extension ExpanderDecider {
 
     // MARK: Working
 
-    /// Runs one transaction if there is work. Arrivals have separate transactions. If arrivals always wait, every other
-    /// transaction is for the walks.
+    /// Runs one transaction if there is work.
     func runTransaction() throws {
-        let serving = assignedLanes.filter { $0.expander != nil }.sorted { $0.partition < $1.partition }
-        let arrivals = isOverlayFull(for: .arrivals) ? [] : serving.filter { isWaiting(.arrivals, in: $0) }
-        let others =
-            isOverlayFull(for: .walks)
-            ? [] : serving.filter { isWaiting(.walks, in: $0) || hasRegistryChanges(in: $0) }
         let began = stage.time.now()
-        let takesArrivals = !arrivals.isEmpty && (others.isEmpty || !hasJustTakenArrivals)
-        hasJustTakenArrivals = takesArrivals
-        let topic: ExpanderInputTopic = takesArrivals ? .arrivals : .walks
-        // A transaction of arrivals takes no news of other lanes, because that would delay it.
-        let lanes = limitedToOneIfNeeded(takesArrivals ? arrivals : others)
-        guard !lanes.isEmpty else { return }
-        iteration += 1
+        guard let (topic, lanes) = nextWork() else { return }
         // The epoch of the assignment under which the requests were read. The loop has not polled since then.
         let epoch = stage.consumer.epoch
-        let first = iteration % lanes.count
-        let lanesInTurn = Array(lanes[first...] + lanes[..<first])
-        guard var shares = try decideWork(of: lanesInTurn, topic, began: began) else { return }
+        guard var shares = try decideWork(of: lanes, topic, began: began) else { return }
         shares.removeAll { $0.takenCount == 0 && $0.registryOffset == nil }
         let takesRequests = shares.contains { $0.takenCount > 0 }
         let hasOutput = shares.contains { !$0.expander.output.isEmpty || !$0.expander.table.isUnchanged }
@@ -141,6 +115,25 @@ extension ExpanderDecider {
         stage.reportStep(.deadLettersAcknowledged)
         guard try commit(shares, of: topic, readIn: epoch) else { return }
         stage.metrics.batchSeconds.observe(stage.time.now().seconds(since: began))
+    }
+
+    /// Returns the topic and the lanes of the next transaction, or nil without work. Arrivals have separate
+    /// transactions, which take no news of other lanes, because that would delay them. If arrivals always wait, every
+    /// other transaction is for the walks.
+    private func nextWork() -> (topic: ExpanderInputTopic, lanes: [AssignedLane])? {
+        let serving = assignedLanes.filter { $0.expander != nil }.sorted { $0.partition < $1.partition }
+        let arrivals = isOverlayFull(for: .arrivals) ? [] : serving.filter { isWaiting(.arrivals, in: $0) }
+        let others =
+            isOverlayFull(for: .walks)
+            ? [] : serving.filter { isWaiting(.walks, in: $0) || hasRegistryChanges(in: $0) }
+        let isTurnOfOthers = !others.isEmpty && previousTopic == .arrivals
+        previousTopic = arrivals.isEmpty || isTurnOfOthers ? .walks : .arrivals
+        let lanes = limitedToOneIfNeeded(previousTopic == .arrivals ? arrivals : others)
+        if lanes.isEmpty { return nil }
+        // The first lane changes with each transaction, so that no lane is always last.
+        transactionNumber += 1
+        let first = transactionNumber % lanes.count
+        return (previousTopic, Array(lanes[first...] + lanes[..<first]))
     }
 
     /// Usually returns all lanes. After a transaction has failed because a partition takes no records, returns one
@@ -268,7 +261,7 @@ extension ExpanderDecider {
         _ topic: ExpanderInputTopic, in share: inout LaneShare, rowsMax: Int, until end: Instant
     ) throws(StoreError) {
         let isTimeLeft = { [stage] in stage.time.now() < end }
-        for request in share.lane[topic].uncommitted.prefix(Self.requestsMax) {
+        for request in share.lane[topic].uncommitted.prefix(RequestQueue.countMax) {
             if share.takenCount > 0, share.rows >= rowsMax || !isTimeLeft() { return }
             switch request.request {
             case .expansion(let expansion):
@@ -343,8 +336,7 @@ extension ExpanderDecider {
             registry.noteCommit(ofLane: lane.partition, below: offset)
         }
         lane[topic].removeFirst(share.takenCount)
-        let queue = lane[topic]
-        if queue.isPaused, queue.count < Self.requestsAheadMax / 4, queue.byteCount < Self.bytesAheadMax / 4 {
+        if lane[topic].isPaused, lane[topic].isNearlyEmpty {
             lane[topic].isPaused = false
             _ = stage.member.resumeReading(topicsAt: [topic.rawValue], of: lane.partition)
         }

@@ -40,10 +40,9 @@ final class ExpanderDecider: StageDecider {
     var registryChanges = LaneChanges()
     /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
-    /// The number of the iteration. It selects the first lane of a transaction, so that no lane is always last.
-    var iteration = 0
-    /// Whether the previous transaction was for arrivals.
-    var hasJustTakenArrivals = false
+    /// The number of transactions with work, and the topic of the last one.
+    var transactionNumber = 0
+    var previousTopic = ExpanderInputTopic.walks
     var scopeScan = ViewScan(firstRegularPassAt: .now())
     /// The newest question for young records.
     var youngRecordsQuery: OffsetQueryID?

@@ -38,7 +38,7 @@ extension Expander {
         walk.rows += page.count + page.exclusions.total
         walk.expansion.tally.count(page.exclusions)
         if page.isEmpty { return }
-        let whole = walk.whole
+        let (key, whole) = (walk.expansion.key, walk.whole)
         let isStart = walk.expansion.content.event == .start
         // All tokens of a page get the same decision, unless recipients are named or have their own rows.
         let shared = named.isEmpty ? try decide(for: nil, own: nil, whole: whole, in: walk) : nil
@@ -47,7 +47,7 @@ extension Expander {
         var recipient: [UInt8] = []
         var endedActivities: [LaneScope.EndedActivity] = []
         for index in 0..<page.count {
-            if !isStart, try !isIncluded(page[index], walk.expansion.key, isOfJoined: isOfJoined) { continue }
+            if !isStart, try !isIncluded(page[index], key, isOfJoined: isOfJoined) { continue }
             walk.expansion.tally.targeted += 1
             if !isAlike, recipient.isEmpty || !recipient.equals(page[index].recipient) {
                 recipient = [UInt8](copying: page[index].recipient)

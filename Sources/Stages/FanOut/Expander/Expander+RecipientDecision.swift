@@ -25,7 +25,7 @@ extension Expander {
         let rows = RecipientRows(whole: whole, own: own)
         let event = rows.event(of: expansion, generation: push.generation, version: push.version)
         let generation = rows.generation(joinedBy: push.generation, with: expansion.content.event)
-        switch rows.phase(in: generation).after(event).action {
+        switch rows.phase(in: generation).action(of: event) {
         case .openGeneration, .joinGeneration, .sendState, .endGeneration, .repeatEnd: break
         case .refuseUpdate: return .exclude(ExpansionExclusion.ended)
         case .nothing:

@@ -17,7 +17,7 @@ struct NewestState {
     init?(_ activity: ActivityScopes, for event: ScopeEvent) {
         (generation, endVersion) = (activity.generation, activity.endVersion)
         phase = ScopePhase(start: generation, end: endVersion)
-        let action = phase.after(event).action
+        let action = phase.action(of: event)
         guard action == .sendNewestState || action == .sendNewestEnd else { return nil }
         let cancelled = Set(activity.all.flatMap(\.scope.cancelledSends))
         var newest: (key: ScopeKey, scope: LaneScope, state: ScopeState)?
@@ -33,7 +33,7 @@ struct NewestState {
 
     /// Whether a start has brought this state, or a newer one, and no END has come since.
     func wasCarried(by start: LedgerRow) -> Bool {
-        start.version >= state.version && phase.after(.lateTokenOfStart).action == .nothing
+        start.version >= state.version && phase.action(of: .lateTokenOfStart) == .nothing
     }
 
     /// Whether the walk of the state's send is open and will still reach the row, so that it brings the state.

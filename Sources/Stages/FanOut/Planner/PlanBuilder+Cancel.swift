@@ -49,7 +49,7 @@ extension PlanBuilder {
     private mutating func undo(_ cancel: Cancellation) {
         let states = row.restorableStates(from: cancel, exceptCancelledIn: row)
         guard let previous = states.first,
-            ScopePhase(row).after(.cancelOfNewestUpdate).action == .restoreState
+            ScopePhase(row).action(of: .cancelOfNewestUpdate) == .restoreState
         else { return }
         row.replacedStates = Array(states.dropFirst())
         let audience: Audience =
@@ -64,7 +64,7 @@ extension PlanBuilder {
     private mutating func undo(_ cancel: Cancellation, in own: GroupRow, of recipient: Recipient) {
         let states = own.restorableStates(from: cancel, exceptCancelledIn: row)
         guard let previous = states.first, own.version > row.version,
-            ScopePhase(own: own, whole: row).after(.cancelOfNewestUpdate).action == .restoreState,
+            ScopePhase(own: own, whole: row).action(of: .cancelOfNewestUpdate) == .restoreState,
             case .user(let user) = recipient
         else { return }
         var own = own

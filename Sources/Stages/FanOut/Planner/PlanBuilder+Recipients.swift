@@ -111,7 +111,7 @@ extension PlanBuilder {
         case advances
 
         init(of send: Send, own: GroupRow, whole: GroupRow) {
-            switch ScopePhase(own: own, whole: whole).action(of: send.content.event) {
+            switch ScopePhase(own: own, whole: whole).action(of: ScopeEvent(send.content.event)) {
             case .joinGeneration: self = .joins
             case .openGeneration: self = .advances
             case .refuseUpdate, .repeatEnd: self = .ended
@@ -180,7 +180,7 @@ extension PlanBuilder {
     /// lane that has the activity stores the recipient's state, and raises the timestamp above the recipient's last
     /// one. So these sends do not move the timestamps of other recipients.
     mutating func planForActivities(named names: [String], with send: Send) {
-        let action = ScopePhase(row).action(of: send.content.event)
+        let action = ScopePhase(row).action(of: ScopeEvent(send.content.event))
         if action == .refuseUpdate || action == .repeatEnd { return report(.ended, for: send) }
         if send.content.event == .update { releaseHeldSend() }
         let version = nextVersion

@@ -34,17 +34,10 @@ struct PlannerOutput: ~Copyable {
         }
     }
 
-    /// A row that the transaction writes, for the overlay.
-    private struct Row {
-        let key: HashedKey
-        let partition: Int32
-        /// Nil for a tombstone.
-        let value: TransactionOutput.EncodedValue?
-    }
-
     private let partitioner: LanePartitioner
     private var records = TransactionOutput(topics: OutputTopic.allCases.count)
-    private var rows: [Row] = []
+    /// The written rows, for the overlay. A tombstone has no value.
+    private var rows: [(partition: Int32, key: HashedKey, value: TransactionOutput.EncodedValue?)] = []
 
     init(partitioner: LanePartitioner) { self.partitioner = partitioner }
 
@@ -59,15 +52,17 @@ struct PlannerOutput: ~Copyable {
     }
 
     mutating func add(_ row: some JSONRecord, key: HashedKey, partition: Int32) {
-        let value = records.encode(row)
-        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: value)
-        rows.append(Row(key: key, partition: partition, value: value))
+        addRow(records.encode(row), key: key, partition: partition)
     }
 
     /// Adds the tombstone of a row that can be forgotten.
     mutating func addTombstone(for key: HashedKey, partition: Int32) {
-        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: nil)
-        rows.append(Row(key: key, partition: partition, value: nil))
+        addRow(nil, key: key, partition: partition)
+    }
+
+    private mutating func addRow(_ value: TransactionOutput.EncodedValue?, key: HashedKey, partition: Int32) {
+        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: value)
+        rows.append((partition, key, value))
     }
 
     mutating func add(_ plan: Plan) {
@@ -96,7 +91,9 @@ struct PlannerOutput: ~Copyable {
 
     /// Calls `body` with each written row. An empty record is a tombstone.
     borrowing func forEachRow(_ body: (_ partition: Int32, _ key: HashedKey, _ record: [UInt8]) -> Void) {
-        for row in rows { body(row.partition, row.key, row.value.map { records.bytes(of: $0) } ?? []) }
+        for (partition, key, value) in rows {
+            body(partition, key, value.map { records.bytes(of: $0) } ?? [])
+        }
     }
 
     /// Sends the records. Returns false if the producer refused one.

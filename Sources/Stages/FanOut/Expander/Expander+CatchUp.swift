@@ -47,12 +47,12 @@ extension Expander {
         if let group, let startBefore, newest.wasCarried(by: startBefore),
             try !mayHaveUnreportedActivities(on: row, scopes, in: group)
         {
-            // No earlier activity has yet to report its first token. So the first report since the start is of the
-            // started activity, and so is every report if no earlier activity lives.
+            // Every earlier activity has reported a token before. So the first report since the start is of the started
+            // activity, and so is every report if no earlier activity lives.
             if startBefore.report == .awaited || !mayHaveEarlierActivities(endVersion: newest.endVersion) {
                 return
             }
-            // Each activity of the installation may be the earlier one.
+            // The token is a new one, of the started activity or of an earlier one. So all activities get the state.
             return try sendToAllActivities(newest, of: recipient, onInstallationOf: row, in: group, app)
         }
         try send(newest, to: row, of: activity, in: scopes, app)
@@ -118,7 +118,7 @@ extension Expander {
             guard isKept, !own.endedActivities.contains(ended) else { return }
             own.endedActivities = own.endedActivities.suffix(LaneScope.endedActivitiesMax - 1) + [ended]
         } else {
-            // Later updates go above the timestamp. The row of a send that was planned with it has it already.
+            // Later updates must go above this timestamp. If it is the planned one, the row has it since the send began.
             let isRaised = scopes.own != nil && timestamp > newest.state.timestamp
             guard isKept || isRaised, version > own.timestampVersion else { return }
             (own.timestamp, own.timestampVersion) = (timestamp, version)

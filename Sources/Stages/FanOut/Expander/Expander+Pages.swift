@@ -116,7 +116,7 @@ extension Expander {
     ) throws(StoreError) -> Bool {
         guard let keys = walk.keys else { return false }
         if walk.expansion.content.event == .start {
-            if walk.sharedStart?.generation != generation || walk.sharedStart?.row.row.version != version {
+            if walk.sharedStart?.generation != generation || walk.sharedStart?.start.row.version != version {
                 walk.sharedStart = SharedStart(generation, version: version, by: walk.expansion, at: latest)
             }
             guard let shared = walk.sharedStart else { return false }
@@ -140,12 +140,12 @@ extension Expander {
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
         guard isStarted, let known = try table.start(for: rowKey) else {
-            table.set(shared.row, under: rowKey)
+            table.set(shared.start, under: rowKey)
             return true
         }
         // There may be two activities now, and one of them may show the state of the older start. So the older version
         // counts.
-        var changed = shared.row.row
+        var changed = shared.start.row
         changed.version = min(known.version, changed.version)
         changed.report = .ambiguous
         table.set(EncodedStart(changed), under: rowKey)
@@ -167,7 +167,7 @@ extension Expander {
 struct SharedStart {
     let generation: Int64
     let generationText: [UInt8]
-    let row: EncodedStart
+    let start: EncodedStart
     /// The time at which the generation opened, in milliseconds since 1970.
     let openedAt: Int64
 
@@ -183,7 +183,7 @@ struct SharedStart {
         } else {
             openedAt = SendSequence.milliseconds(of: generation)
         }
-        row = EncodedStart(
+        start = EncodedStart(
             LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
     }
 }

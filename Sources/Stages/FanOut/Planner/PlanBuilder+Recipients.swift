@@ -80,8 +80,8 @@ extension PlanBuilder {
     }
 
     /// Plans the held send of a recipient, which is due, or drops it.
-    mutating func releaseSend(
-        ofRecipient recipient: Recipient, holding own: GroupRow, _ send: Send
+    mutating func release(
+        _ send: Send, of recipient: Recipient, heldIn own: GroupRow
     ) throws(StoreError) {
         try readRow()
         // A newer send to the whole group replaces this one.

@@ -71,7 +71,7 @@ extension PlanBuilder {
     }
 
     /// Plans the held send of a whole scope, which is due, or reports that it has expired.
-    mutating func releaseSend(ofScopeHolding stored: GroupRow) throws(StoreError) {
+    mutating func release(heldIn stored: GroupRow) throws(StoreError) {
         begin(with: stored)
         guard let send = row.takeHeldSend() else { return }
         if isExpired(send) {

@@ -64,9 +64,9 @@ package struct Planner: Sendable {
         var builder = PlanBuilder(
             self, key: scopeKey, stamp: now * 1000, unboundedStamp: send.acceptedAt, in: table)
         if let recipient = key.recipient, scopeKey.recipient == nil {
-            try builder.releaseSend(ofRecipient: recipient, holding: row, send)
+            try builder.release(send, of: recipient, heldIn: row)
         } else {
-            try builder.releaseSend(ofScopeHolding: row)
+            try builder.release(heldIn: row)
         }
         table = builder.table
         return builder.plan

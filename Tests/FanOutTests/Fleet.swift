@@ -1,3 +1,4 @@
+import Catalog
 import FanOut
 import JSON
 import Jobs
@@ -51,14 +52,13 @@ final class LaneOwner {
     let directory: String
     private let registry: Lane
     private var expander: Expander<LaneRows>
-    private let catalog: OneApp
-    private var page = TokenPage()
+    private let catalog: CatalogSnapshot
     private var changes = LaneChanges()
 
     /// Takes the lane over at the group's offsets, with the files that exist.
     init(
         lane number: Int, directory: String, topics lane: VirtualLane, jobsPerSheet: Int = 3,
-        recipientsAtATime: Int = 1, catalog: OneApp = OneApp()
+        recipientsAtATime: Int = 1, catalog: CatalogSnapshot = makeCatalog()
     ) throws {
         self.catalog = catalog
         self.number = number
@@ -84,9 +84,8 @@ final class LaneOwner {
         }
         nextRegistry = Int(registry.resumeOffset ?? 0)
         expander = Expander(
-            lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
-            jobsPerSheet: jobsPerSheet,
-            recipientsAtATime: recipientsAtATime)
+            lane: number, registry, LaneRows(replaying: lane.starts), buffer: PageBuffer(),
+            jobsPerSheet: jobsPerSheet, recipientsAtATime: recipientsAtATime)
     }
 
     /// The number of registry records in the file. It exceeds the committed number after a failed
@@ -118,8 +117,7 @@ final class LaneOwner {
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.begin(at: now, atLatest: now, catalog: catalog)
-        expander.table.written = []
+        expander.beginTransaction(at: now, atLatest: now, catalog: catalog)
         var committed = lane.committed
         while nextRegistry < plan.registryUpTo {
             let record = lane.registry[nextRegistry]
@@ -140,7 +138,7 @@ final class LaneOwner {
         for _ in 0..<plan.expansions where next < topic.count {
             switch try ExpansionRequest.decode(topic[next], with: JSONReader(limits: Expansion.limits)) {
             case .expansion(let expansion):
-                _ = try expander.expand(expansion, rowsMax: plan.rowsMax, page: &page)
+                _ = try expander.expand(expansion, rowsMax: plan.rowsMax)
             case .stop(let stop): try expander.stop(stop)
             case .subscriptionAnswer(let answer): try expander.apply(answer)
             }
@@ -152,22 +150,20 @@ final class LaneOwner {
 
     /// Runs the pass through all rows of `starts` that sends safety ENDs.
     func sendSafetyEnds(on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.begin(at: now, atLatest: now, catalog: catalog)
-        expander.table.written = []
+        expander.beginTransaction(at: now, atLatest: now, catalog: catalog)
         let rows = Dictionary(lane.starts.map { ($0.key, $0.value) }) { $1 }
         for (bytes, value) in rows {
             guard let key = LedgerKey(bytes: bytes),
                 SafetyEnd.isDue(try LedgerRow.decode(value, with: JSONReader()), at: now)
             else { continue }
-            try expander.addSafetyEnd(for: key, page: &page)
+            try expander.addSafetyEnd(for: key)
         }
         return outcome(lane.committed)
     }
 
     /// Looks through the groups of the lane's phones after an assignment.
     func subscribe(to groups: [String], on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.begin(at: now, atLatest: now, catalog: catalog)
-        expander.table.written = []
+        expander.beginTransaction(at: now, atLatest: now, catalog: catalog)
         for group in groups { try expander.subscribe(to: group, of: "shop") }
         return outcome(lane.committed)
     }

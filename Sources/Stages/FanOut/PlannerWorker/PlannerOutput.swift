@@ -8,8 +8,8 @@ internal import Topics
 
 /// The output of a planner's transaction. Its memory is used again for every transaction.
 struct PlannerOutput: ~Copyable {
-    /// The most records and bytes of one transaction. The send that reaches a limit is the transaction's
-    /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
+    /// The most records and bytes of one transaction. The send that reaches a limit is the transaction's last, and the
+    /// next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 40_000
     static let bytesMax = 24 << 20
 
@@ -20,28 +20,24 @@ struct PlannerOutput: ~Copyable {
         case progress
         case schedules
 
-        var topic: TopicName {
+        var name: TopicName { nameAndStep.name }
+        fileprivate var sentStep: PlannerStep { nameAndStep.step }
+
+        private var nameAndStep: (name: TopicName, step: PlannerStep) {
             switch self {
-            case .groups: .groups
+            case .groups: (.groups, .groupsSent)
             // Each lane begins the records of this topic in their order.
-            case .expansions: .expansionsUrgent
-            case .progress: .progress
-            case .schedules: .schedulesAuto
+            case .expansions: (.expansionsUrgent, .expansionsSent)
+            case .progress: (.progress, .progressSent)
+            case .schedules: (.schedulesAuto, .schedulesSent)
             }
         }
     }
 
-    /// A row that the transaction writes, for the overlay.
-    private struct Row {
-        let key: HashedKey
-        let partition: Int32
-        /// Nil for a tombstone.
-        let value: TransactionOutput.EncodedValue?
-    }
-
     private let partitioner: LanePartitioner
     private var records = TransactionOutput(topics: OutputTopic.allCases.count)
-    private var rows: [Row] = []
+    /// The written rows, for the overlay. A tombstone has no value.
+    private var rows: [(partition: Int32, key: HashedKey, value: TransactionOutput.EncodedValue?)] = []
 
     init(partitioner: LanePartitioner) { self.partitioner = partitioner }
 
@@ -56,15 +52,17 @@ struct PlannerOutput: ~Copyable {
     }
 
     mutating func add(_ row: some JSONRecord, key: HashedKey, partition: Int32) {
-        let value = records.encode(row)
-        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: value)
-        rows.append(Row(key: key, partition: partition, value: value))
+        addRow(records.encode(row), key: key, partition: partition)
     }
 
     /// Adds the tombstone of a row that can be forgotten.
     mutating func addTombstone(for key: HashedKey, partition: Int32) {
-        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: nil)
-        rows.append(Row(key: key, partition: partition, value: nil))
+        addRow(nil, key: key, partition: partition)
+    }
+
+    private mutating func addRow(_ value: TransactionOutput.EncodedValue?, key: HashedKey, partition: Int32) {
+        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: value)
+        rows.append((partition, key, value))
     }
 
     mutating func add(_ plan: Plan) {
@@ -93,7 +91,9 @@ struct PlannerOutput: ~Copyable {
 
     /// Calls `body` with each written row. An empty record is a tombstone.
     borrowing func forEachRow(_ body: (_ partition: Int32, _ key: HashedKey, _ record: [UInt8]) -> Void) {
-        for row in rows { body(row.partition, row.key, row.value.map { records.bytes(of: $0) } ?? []) }
+        for (partition, key, value) in rows {
+            body(partition, key, value.map { records.bytes(of: $0) } ?? [])
+        }
     }
 
     /// Sends the records. Returns false if the producer refused one.
@@ -107,16 +107,5 @@ struct PlannerOutput: ~Copyable {
             onStep(target.sentStep)
         }
         return true
-    }
-}
-
-extension PlannerOutput.OutputTopic {
-    fileprivate var sentStep: PlannerStep {
-        switch self {
-        case .groups: .groupsSent
-        case .expansions: .expansionsSent
-        case .progress: .progressSent
-        case .schedules: .schedulesSent
-        }
     }
 }

@@ -243,7 +243,8 @@ let package = Package(
                 "CSimulatedLibrary", "Simulation", "Broker", "Containers", "Telemetry", "Lifecycle", "JSON",
                 "Kafka", "Identifiers", "RecordFormat", "Payloads", "CatalogRecords", "InstallationRecords",
                 "Sends", "Jobs", "Topics", "Catalog", "StageSupport", "Ingest", "FanOut", "Sender",
-                "Scheduler", "Schedules", "APNsSimulator", "HTTP2", "TLS", "Cryptography", "Settings",
+                "Scheduler", "Schedules", "Gateway", "APNsSimulator", "HTTP2", "TLS", "Cryptography",
+                "Settings",
             ],
             path: "Tests/Support/flotilla-simulation", swiftSettings: strict),
 

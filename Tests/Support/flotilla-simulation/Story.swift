@@ -1,3 +1,4 @@
+import CatalogRecords
 import Glibc
 import Ingest
 import Kafka
@@ -9,16 +10,18 @@ import Telemetry
 /// One story: an installation of Flotilla in simulated days, with its phones, its backend and many faults. The seed
 /// decides everything in it.
 final class Story {
-    private static let groups = ["match", "final", "order"]
-    /// The time after the last step in which everything must have its effect. It is longer than the waits of all
-    /// attempts of a push.
-    private static let settleMilliseconds = 240_000
+    /// The time after the last step in which everything must have its effect. It is longer than the waits of all tries
+    /// of a push, and of two waits for a provider key.
+    private static let settleMilliseconds = 480_000
+    /// The time after a start of all processes in which they become ready.
+    private static let startMilliseconds = 60_000
 
     let world: World
     private let parameters: StoryParameters
     private let plan: StoryPlan
-    private let fleet: Fleet
+    private let fleets: [Fleet]
     private var apns: VirtualAPNs! = nil
+    private let stranger: Stranger
     /// The number of jobs that got their receipts.
     private var jobCount = 0
 
@@ -27,16 +30,19 @@ final class Story {
         self.parameters = parameters
         plan = StoryPlan(seed: parameters.seed, minutes: parameters.minutes)
         world = World(
-            seed: parameters.seed, lanes: 2 + Int(parameters.seed % 3),
+            seed: parameters.seed, lanes: parameters.lanes ?? 2 + Int(parameters.seed / 3 % 3),
             directory: Self.directory(ofProcess: getpid()), tellsStory: tellsStory)
-        fleet = Fleet(phones: 12, in: world)
+        let world = world
+        let fleets = (0..<parameters.apps).map { Fleet(ofApp: $0, phones: parameters.phones, in: world) }
+        self.fleets = fleets
+        stranger = Stranger(for: fleets[0], in: world)
     }
 
     /// Plays the story to its end. Returns its facts in one line.
     func play() throws -> String {
         mkdir(world.directory, 0o700)
         world.noteFault(forMilliseconds: 5000)
-        apns = try VirtualAPNs(in: world, for: fleet)
+        apns = try VirtualAPNs(in: world, for: fleets)
         for number in 0..<2 {
             try start("ingest-\(number)", .ingest)
             try start("fan-out-\(number)", .fanOut)
@@ -45,11 +51,6 @@ final class Story {
         }
         serveCluster()
         cleanCluster()
-        for index in fleet.phones.indices {
-            world.schedule(inMilliseconds: world.random.number(below: 20_000)) { [unowned self] in
-                fleet.reportStartToken(ofPhone: index)
-            }
-        }
         try playAndSettle(plan.parts[0])
         if !parameters.endsBeforeIdleDays {
             try idle()
@@ -57,7 +58,7 @@ final class Story {
         }
         for process in world.processes { process.kill() }
         return
-            "\(fleet.pushCount) pushes, \(jobCount) jobs, \(fleet.checkCount) checks, trace \(String(world.trace, radix: 16))"
+            "\(fleets.reduce(0) { $0 + $1.pushCount }) pushes, \(jobCount) jobs, \(fleets.reduce(0) { $0 + $1.checkCount }) checks, trace \(String(world.trace, radix: 16))"
     }
 
     /// Performs the steps of one part, and lets the fleet settle. Then everything that was accepted must have had its
@@ -68,35 +69,52 @@ final class Story {
             world.schedule(inMilliseconds: step.milliseconds) { [unowned self] in try perform(step) }
         }
         try world.run(forMilliseconds: parameters.minutes * 60_000)
-        fleet.endAll(Self.groups + [Fleet.timedGroup])
+        for fleet in fleets { fleet.endAll() }
         try world.run(forMilliseconds: Self.settleMilliseconds)
         jobCount += try ReceiptLaw(in: world).check(since: startedAt - Self.clockErrorMax)
+        for process in world.processes { try process.checkReadiness() }
     }
 
     /// Lets days pass without a step, with running or with stopped processes.
     private func idle() throws {
-        let areStopped = world.random.number(below: 3) != 0
-        // Stopped processes cost no work, so their idle time can be longer than the seven days for which sends and
-        // reports are kept. An idle day of running processes is simulated.
-        let days = areStopped ? 1 + world.random.number(below: 9) : 1
-        world.tell("nothing happens for \(days) days\(areStopped ? ", and the processes are stopped" : "")")
-        let stopped = areStopped ? world.processes : []
-        for process in stopped { process.kill() }
+        // Any three seeds in a row have the three kinds of silence.
+        switch parameters.seed % 3 {
+        case 0: try run(idleHours: 24)
+        case 1: try stop(idleHours: [24, 72, 192][world.random.number(below: 3)])
+        default:
+            // Kafka then has deleted the records of seven days, but not the offsets of groups without members.
+            try run(idleHours: 2)
+            try stop(idleHours: 7 * 24 - 1)
+        }
+        world.noteFault(forMilliseconds: 5000)
+        try world.run(forMilliseconds: Self.startMilliseconds)
+    }
+
+    private func run(idleHours hours: Int) throws {
+        world.tell("nothing happens for \(hours) hours")
         // The clocks are set right. After a silence, a process whose clock is far behind merges no reports for a minute,
         // until their stamps have proven the cluster's time.
         for process in world.processes { process.clockError = 0 }
         world.isIdle = true
-        try world.run(forMilliseconds: days * 86_400_000)
+        try world.run(forMilliseconds: hours * 3_600_000)
+        world.isIdle = false
+    }
+
+    /// Stops all processes for hours. That costs no work.
+    private func stop(idleHours hours: Int) throws {
+        world.tell("all processes are stopped for \(hours) hours")
+        let stopped = world.processes
+        for process in stopped { process.kill() }
+        world.isIdle = true
+        try world.run(forMilliseconds: hours * 3_600_000)
         world.isIdle = false
         for process in stopped { try start(process.name, process.stage) }
-        world.noteFault(forMilliseconds: 5000)
-        try world.run(forMilliseconds: Self.settleMilliseconds)
     }
 
     private func start(_ name: String, _ stage: SimulatedStage) throws {
         let process = SimulatedProcess(name, running: stage, in: world)
         world.processes.append(process)
-        try process.start(Fleet.app, pushingTo: apns)
+        try process.start(fleets.map(\.app), pushingTo: apns)
     }
 
     // MARK: Files
@@ -136,16 +154,22 @@ final class Story {
 
     private func perform(_ step: PlannedStep) throws {
         var choices = SeededGenerator(seed: step.seed)
+        let fleet = fleets[choices.number(below: fleets.count)]
         switch step.action {
-        case .send: fleet.sendNext(to: Self.groups[choices.number(below: Self.groups.count)], by: &choices)
+        case .send: fleet.sendNext(by: &choices)
         case .sendLater: fleet.scheduleUpdate(by: &choices)
         case .rotateToken: fleet.rotateToken(by: &choices)
         case .dismiss: fleet.dismiss(by: &choices)
-        case .fault(let fault): make(fault, by: &choices)
+        case .erase: fleet.eraseUser(by: &choices)
+        case .stranger:
+            let milliseconds = 2000 + choices.number(below: 8000)
+            world.tell("a stranger reports invented tokens to \(fleets[0].app.id) for \(milliseconds) ms")
+            stranger.report(forMilliseconds: milliseconds)
+        case .fault(let fault): make(fault, in: fleet, by: &choices)
         }
     }
 
-    private func make(_ fault: PlannedFault, by choices: inout SeededGenerator) {
+    private func make(_ fault: PlannedFault, in fleet: Fleet, by choices: inout SeededGenerator) {
         guard !world.processes.isEmpty else { return }
         let process = world.processes[choices.number(below: world.processes.count)]
         let node = choices.number(below: VirtualCluster.nodeCount)
@@ -176,6 +200,8 @@ final class Story {
             world.tell("answers of Kafka get lost for \(milliseconds) ms")
             world.noteFault(forMilliseconds: milliseconds)
             world.cluster.answersAreLostUntil = world.now.advanced(byMilliseconds: milliseconds)
+            // A process that starts meanwhile can be fenced by its own first join.
+            restart(process, afterMilliseconds: milliseconds / 4)
         case .wrongClockOfNode:
             let errors = parameters.brokersClocksJump ? Self.largeClockErrors : Self.smallClockErrors
             let error = errors[choices.number(below: errors.count)]
@@ -193,12 +219,57 @@ final class Story {
                 forMilliseconds: Self.operatorMilliseconds + ClockWait.recheckMilliseconds)
             world.schedule(inMilliseconds: Self.operatorMilliseconds) { process.clockError = 0 }
         case .apnsTrouble:
-            let trouble = VirtualAPNs.Trouble.allCases[
-                choices.number(below: VirtualAPNs.Trouble.allCases.count)]
+            let troubles = VirtualAPNs.Trouble.ofAllApps
+            let trouble = troubles[choices.number(below: troubles.count)]
             let milliseconds = 1000 + choices.number(below: 20_000)
             world.tell("APNs has trouble for \(milliseconds) ms: \(trouble)")
             world.noteFault(forMilliseconds: milliseconds)
             apns.begin(trouble, forMilliseconds: milliseconds)
+        case .appTrouble:
+            let troubles = VirtualAPNs.Trouble.ofOneApp
+            let trouble = troubles[choices.number(below: troubles.count)]
+            let milliseconds = 5000 + choices.number(below: 20_000)
+            world.tell("APNs has trouble with \(fleet.app.id) for \(milliseconds) ms: \(trouble)")
+            fleet.noteTrouble(forMilliseconds: milliseconds)
+            apns.begin(trouble, ofApp: fleet, forMilliseconds: milliseconds)
+        case .missingKey: takeKeyAway(of: fleet)
+        case .drainedProcess: drain(process, pauseMilliseconds: 500)
+        case .upgrade: drainAll(world.processes.map(\.name)[...])
+        }
+    }
+
+    /// Restarts the senders without the provider key of an app, and later once more with it.
+    private func takeKeyAway(of fleet: Fleet) {
+        world.tell("the provider key of \(fleet.app.id) is missing")
+        fleet.noteTrouble(forMilliseconds: Self.missingKeyMilliseconds)
+        apns.setKeyMissing(true, of: fleet.app)
+        let restartSenders = { [unowned self] in
+            for process in world.processes where process.stage == .sender {
+                drain(process, pauseMilliseconds: 500)
+            }
+        }
+        restartSenders()
+        world.schedule(inMilliseconds: Self.missingKeyMilliseconds) { [unowned self] in
+            world.tell("the provider key of \(fleet.app.id) is back")
+            apns.setKeyMissing(false, of: fleet.app)
+            restartSenders()
+        }
+    }
+
+    /// Stops a process as a supervisor does, and starts it again.
+    private func drain(_ process: SimulatedProcess, pauseMilliseconds pause: Int) {
+        world.noteFault(forMilliseconds: pause)
+        process.drain { [unowned self] in startLater(process, afterMilliseconds: pause) }
+    }
+
+    /// Drains one process after the other.
+    private func drainAll(_ names: ArraySlice<String>) {
+        guard let name = names.first else { return }
+        if let process = world.processes.first(where: { $0.name == name }) {
+            drain(process, pauseMilliseconds: 500)
+        }
+        world.schedule(inMilliseconds: Self.upgradePauseMilliseconds) { [unowned self] in
+            drainAll(names.dropFirst())
         }
     }
 
@@ -216,6 +287,10 @@ final class Story {
         }
     }
 
+    /// The time for which an app has no provider key.
+    private static let missingKeyMilliseconds = 40_000
+    /// The pause between the stops of two processes in an upgrade.
+    private static let upgradePauseMilliseconds = 3000
     /// The time after which an operator sets the clock of a machine whose reports wait.
     private static let operatorMilliseconds = 60_000
     /// The errors of wrong clocks in milliseconds. Zero, which is frequent, sets a clock right. If the clock of a node

@@ -11,6 +11,10 @@ enum PlannedFault: String, CaseIterable {
     case wrongClockOfNode = "the clock of a node of Kafka is wrong"
     case wrongClockOfProcess = "the clock of a process is wrong"
     case apnsTrouble = "APNs has trouble"
+    case appTrouble = "APNs has trouble with one app"
+    case missingKey = "an app has no provider key for a while"
+    case drainedProcess = "a process is stopped in order and started again"
+    case upgrade = "all processes are stopped in order and started again, one after the other"
 }
 
 /// One step of a story. Its choices come from its own seed, so a story without some of its steps still makes the same
@@ -21,6 +25,8 @@ struct PlannedStep {
         case sendLater
         case rotateToken
         case dismiss
+        case erase
+        case stranger
         case fault(PlannedFault)
 
         var text: String {
@@ -29,6 +35,8 @@ struct PlannedStep {
             case .sendLater: "the backend schedules an update"
             case .rotateToken: "a phone gets another token"
             case .dismiss: "a person dismisses an activity"
+            case .erase: "the backend erases a user"
+            case .stranger: "a stranger reports invented tokens"
             case .fault(let fault): fault.rawValue
             }
         }
@@ -44,6 +52,9 @@ struct PlannedStep {
 
 /// The plan of a story: the steps of its two parts, before and after the idle days. It depends only on the seed.
 struct StoryPlan {
+    /// The longest time between a fault and the next one that meets it.
+    private static let secondFaultMilliseconds = 3000
+
     let parts: [[PlannedStep]]
 
     init(seed: UInt64, minutes: Int) {
@@ -61,14 +72,24 @@ struct StoryPlan {
                     milliseconds += Int.random(in: interval, using: &random)
                 }
             }
-            add(every: 800...6000) { .send }
+            add(every: 500...4000) { .send }
             add(every: 5000...20_000) { .sendLater }
             add(every: 5000...30_000) { .rotateToken }
             add(every: 10_000...60_000) { .dismiss }
-            add(every: 20_000...60_000) {
+            add(every: 30_000...120_000) { .erase }
+            add(every: 60_000...120_000) { .stranger }
+            func nextFault() -> PlannedStep.Action {
                 .fault(PlannedFault.allCases[random.number(below: PlannedFault.allCases.count)])
             }
-            steps.sort { $0.milliseconds < $1.milliseconds }
+            add(every: 20_000...60_000) { nextFault() }
+            // Some faults meet the next one, such as the restart of a process while answers get lost.
+            for step in steps {
+                guard case .fault = step.action, random.number(below: 2) == 0 else { continue }
+                let pause = random.number(below: Self.secondFaultMilliseconds)
+                steps.append((step.milliseconds + pause, nextFault(), random.next()))
+            }
+            // Steps at the same time keep their order.
+            steps.sort { ($0.milliseconds, $0.seed) < ($1.milliseconds, $1.seed) }
             parts.append(
                 steps.enumerated().map { index, step in
                     PlannedStep(
@@ -87,6 +108,11 @@ struct StoryPlan {
 struct StoryParameters {
     var seed: UInt64
     var minutes: Int
+    var apps = 2
+    /// The phones of each app.
+    var phones = 8
+    /// The number of lanes. Nil lets the seed choose it.
+    var lanes: Int?
     /// Whether the clocks of Kafka's nodes jump by hours.
     var brokersClocksJump = false
     /// The numbers of the steps that are left out.
@@ -96,7 +122,8 @@ struct StoryParameters {
 
     /// The arguments that repeat the story.
     var arguments: String {
-        var text = "--seed \(seed) --minutes \(minutes)"
+        var text = "--seed \(seed) --minutes \(minutes) --apps \(apps) --phones \(phones)"
+        if let lanes { text += " --lanes \(lanes)" }
         if brokersClocksJump { text += " --clock-jumps" }
         if endsBeforeIdleDays { text += " --first-part" }
         if !droppedSteps.isEmpty { text += " --without \(Self.text(of: droppedSteps))" }

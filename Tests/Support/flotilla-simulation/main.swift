@@ -26,6 +26,9 @@ struct Options {
             case "--count": count = number()
             case "--hours": hours = number()
             case "--minutes": parameters.minutes = number()
+            case "--apps": parameters.apps = max(1, number())
+            case "--phones": parameters.phones = max(1, number())
+            case "--lanes": parameters.lanes = max(1, number())
             case "--clock-jumps": parameters.brokersClocksJump = true
             case "--first-part": parameters.endsBeforeIdleDays = true
             case "--without":
@@ -45,8 +48,8 @@ struct Options {
     private static func explain() -> Never {
         print(
             """
-            usage: flotilla-simulation [--seed N] [--count N | --hours N] [--minutes N] [--clock-jumps] [--first-part]
-                   [--without STEPS] [--story] [--logs] [--no-shrink] [--go-on]
+            usage: flotilla-simulation [--seed N] [--count N | --hours N] [--minutes N] [--apps N] [--phones N]
+                   [--lanes N] [--clock-jumps] [--first-part] [--without STEPS] [--story] [--logs] [--no-shrink] [--go-on]
             """)
         exit(64)
     }

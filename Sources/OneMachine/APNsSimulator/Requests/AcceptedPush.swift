@@ -16,7 +16,7 @@ package struct AcceptedPush: Sendable {
     var id: PushID
     package var target: Target
     var environment: Environment
-    var bundleID: String
+    package var bundleID: String
     /// 10, 5 or 1.
     var priority: Int
     /// Seconds since 1970. Nil if the sender omitted it, 0 for a single attempt.

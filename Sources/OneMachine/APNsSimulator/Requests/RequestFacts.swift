@@ -30,7 +30,7 @@ package struct RequestFacts: Sendable, Hashable {
     var clockOffsetMilliseconds: Int64 = 0
     /// The token or channel. Nil if neither could be parsed.
     package var target: AcceptedPush.Target?
-    var bundleID: String?
+    package var bundleID: String?
     var event: PushEvent?
     /// The payload's timestamp, in seconds since 1970.
     var timestamp: Int64?

@@ -1,12 +1,12 @@
 internal import CatalogRecords
-internal import Lifecycle
+package import Lifecycle
 
 /// The rates of keys and addresses: requests, bytes of bodies, and reports, each per second. The server's threads
 /// charge requests and bytes from a request's head. The thread for reports charges the reports of a body.
 ///
 /// Each charge first takes from the address, then from the key. A refused request still counts for the rates that it
 /// does not exceed.
-final class CallerRates: Sendable {
+package final class CallerRates: Sendable {
     private static let windowMilliseconds = 1000
 
     /// The rate of one unit (requests, bytes or reports), for addresses and for keys.
@@ -52,7 +52,7 @@ final class CallerRates: Sendable {
 
     private let rates: TracedLock<Rates>
 
-    init(limits: GatewayLimits, now: Instant = .now()) {
+    package init(limits: GatewayLimits, now: Instant = .now()) {
         rates = TracedLock(
             Rates(
                 requests: Rate(
@@ -67,9 +67,9 @@ final class CallerRates: Sendable {
     }
 
     /// The result of charging a request.
-    struct RequestCharge {
+    package struct RequestCharge {
         /// The limit that the request exceeds, or nil.
-        let exceeded: ExceededLimit?
+        package let exceeded: ExceededLimit?
         /// The requests that the key may still make.
         let quota: RequestQuota
     }
@@ -77,7 +77,7 @@ final class CallerRates: Sendable {
     /// Charges a request and its body.
     ///
     /// - Parameter byteCount: The announced size of the body. It is 0 if the body comes in chunks.
-    func chargeRequest(
+    package func chargeRequest(
         of caller: RequestCaller, bytes byteCount: Int, at now: Instant = .now()
     ) -> RequestCharge {
         rates.withLock { rates in

@@ -31,9 +31,11 @@ final class ReportWriter: Sendable {
                 [weak owner] body, index, origin in
                 owner?.execute { $0.tapAttribution.receive(origin, forTapAt: index, ofBody: body) }
             }
+            let admission = ReportAdmission(
+                validator: ReportValidator(sealingKeys: sealingKeys, now: { clock.now }), rates: rates,
+                limits: limits, now: owner.loop.now)
             return try ReportProcessor(
-                ReportValidator(sealingKeys: sealingKeys, now: { clock.now }), sharedProducer, limits: limits,
-                rates: rates, delayedRefusals: DelayedRefusals(on: owner.loop),
+                admission, sharedProducer, delayedRefusals: DelayedRefusals(on: owner.loop),
                 tapAttribution: tapAttribution, pendingLimit: pendingLimit, metrics: metrics, on: owner.loop)
         }
     }

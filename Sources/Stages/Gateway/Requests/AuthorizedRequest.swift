@@ -1,4 +1,4 @@
-internal import CatalogRecords
+package import CatalogRecords
 internal import HTTPServer
 
 /// An admitted request with its body. Its holder must answer exactly once through `reply`.
@@ -9,7 +9,7 @@ struct AuthorizedRequest: Sendable {
 }
 
 /// The caller of a request that `Authorization` has admitted.
-struct RequestCaller: Sendable {
+package struct RequestCaller: Sendable {
     let key: APIKey
     /// The app of the key.
     let app: App
@@ -20,7 +20,7 @@ struct RequestCaller: Sendable {
     let countedPeer: String?
 
     /// - Parameter peer: The `PeerNetwork` of the address.
-    init(key: APIKey, app: App, address: String, peer: String) {
+    package init(key: APIKey, app: App, address: String, peer: String) {
         (self.key, self.app, self.address) = (key, app, address)
         countedPeer = key.role.includes(.send) ? nil : peer
     }

@@ -114,13 +114,29 @@ package final class SenderService: Stage {
             for loop in parts.loops {
                 group.addTask {
                     await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-                        let isRunning = loop.execute { $0.stop(by: deadline) { done.resume() } }
-                        if !isRunning { done.resume() }
+                        Self.stop(loop, by: deadline) { done.resume() }
                     }
                 }
             }
         }
         for loop in parts.loops { await loop.stop { $0.deregister() } }
         await parts.keys.stop(by: deadline)
+    }
+
+    /// Asks the loops to stop, and does not wait. A simulation calls it, because a task waits on a thread of its own.
+    ///
+    /// - Parameter done: called once for each loop, on the loop's thread.
+    /// - Returns: the number of loops.
+    package func stopLoops(by deadline: Instant, done: @escaping @Sendable () -> Void) -> Int {
+        let loops = started.take()?.loops ?? []
+        for loop in loops { Self.stop(loop, by: deadline, done: done) }
+        return loops.count
+    }
+
+    private static func stop(
+        _ loop: LoopOwned<SenderLoop>, by deadline: Instant, done: @escaping @Sendable () -> Void
+    ) {
+        let isRunning = loop.execute { $0.stop(by: deadline, done) }
+        if !isRunning { done() }
     }
 }

@@ -13,25 +13,28 @@ import Sends
 import Simulation
 import Topics
 
-/// The people and machines around the processes: a backend that sends, and phones that report and show.
+/// The people and machines of one app: a backend that sends, and phones that report and show.
 final class Fleet {
-    static let app = App(
-        id: "shop", bundleID: "com.example.shop", environments: [.production], teamID: "ABCDE12345",
-        keyID: "KEY1234567", types: [])
-
+    let app: App
     private unowned let world: World
+    /// The number of the app in the story, from 0.
+    private let number: Int
+    /// The groups to which the backend sends at once.
+    private static let groups = ["match", "final", "order"]
     private(set) var phones: [SimulatedPhone] = []
     private var phoneOfToken: [String: Int] = [:]
     private(set) var truths: [String: GroupTruth] = [:]
     /// The groups whose newest send is not accepted yet. The backend waits, so that it knows the order of its sends.
     private var waitingGroups: Set<String> = []
     /// The group whose updates are all scheduled.
-    static let timedGroup = "timed"
+    private static let timedGroup = "timed"
     /// The shortest time between two timers. A timer that is late through a fault still fires before the next.
     private static let timerPauseMilliseconds = 3000
     /// The time after which a due timer counts as a send. The scheduler first has to know that no cancel is on its way.
     private static let timerLatenessMilliseconds = 2000
     private var lastTimerDue = Instant(nanoseconds: 0)
+    /// The tokens that a stranger has invented.
+    var inventedTokens: Set<String> = []
     private var sendCount = 0
     private var tokenCount = 0
     private var activityCount = 0
@@ -43,32 +46,78 @@ final class Fleet {
     /// and one in the long tier, with their answers.
     private static let retryMilliseconds = 180_000
 
-    init(phones count: Int, in world: World) {
+    /// The times in which only this app's pushes had trouble, with the time of their further tries.
+    private var troubles: [ClosedRange<Instant>] = []
+    private var lastSendAt = Instant(nanoseconds: 0)
+    /// A silence after which a sender has closed its connections.
+    private static let silenceMilliseconds = 240_000
+    private static let connectMilliseconds = 4000
+
+    init(ofApp number: Int, phones count: Int, in world: World) {
         self.world = world
-        for number in 0..<count {
-            phones.append(
-                SimulatedPhone(
-                    installation: "phone-\(number)", user: number % 3 == 0 ? nil : "user-\(number / 2)"))
+        self.number = number
+        let id = "app-\(number)"
+        app = App(
+            id: id, bundleID: "com.example.\(id)", environments: [.production], teamID: "TEAM00000\(number)",
+            keyID: "KEY000000\(number)", types: [])
+        for index in 0..<count { addPhone(ofUser: index % 3 == 0 ? nil : "user-\(index / 2)") }
+    }
+
+    /// Adds a phone, which reports its start token within some seconds.
+    private func addPhone(ofUser user: String?) {
+        let index = phones.count
+        phones.append(SimulatedPhone(installation: "\(app.id)-phone-\(index)", user: user))
+        world.schedule(inMilliseconds: world.random.number(below: 20_000)) { [unowned self] in
+            reportStartToken(ofPhone: index)
         }
     }
+
+    /// Notes that only this app's pushes have trouble from now on, for a time.
+    func noteTrouble(forMilliseconds milliseconds: Int) {
+        let end = world.now.advanced(byMilliseconds: milliseconds + Self.retryMilliseconds)
+        troubles.append(world.now...end)
+    }
+
+    /// Notes a send. After a silence the first pushes wait for connections. A sender opens one in a second, for the usual
+    /// tokens or for the suspect ones of an app.
+    private func noteSend() {
+        if world.now.milliseconds(since: lastSendAt) > Self.silenceMilliseconds {
+            troubles.append(world.now...world.now.advanced(byMilliseconds: Self.connectMilliseconds))
+        }
+        lastSendAt = world.now
+    }
+
+    private func due(after time: Instant) -> Instant { world.due(after: time, besides: troubles) }
 
     // MARK: The gateway's part
 
     /// Stores a record as a gateway does, and calls `then` when it is accepted. If the leader is away, the caller tries
     /// again.
-    private func store(
-        _ value: [UInt8], key: [UInt8], in topic: TopicName, then accepted: @escaping (Instant) -> Void
+    ///
+    /// - Parameter partition: the partition, or nil for that of the key.
+    func store(
+        _ value: [UInt8], key: [UInt8], in topic: TopicName, partition: Int? = nil,
+        then accepted: @escaping (Instant) -> Void
     ) {
         let logs = world.cluster.topics[world.layout.name(of: topic)] ?? []
-        let log = logs[Murmur2.partition(forKey: key.span, partitionCount: logs.count)]
+        let log = logs[partition ?? Murmur2.partition(forKey: key.span, partitionCount: logs.count)]
         var record = LogRecord()
         (record.key, record.value) = (key, value)
         guard world.cluster.append(record, to: log) != nil else {
             return world.schedule(inMilliseconds: 500) { [unowned self] in
-                store(value, key: key, in: topic, then: accepted)
+                store(value, key: key, in: topic, partition: partition, then: accepted)
             }
         }
         accepted(world.now)
+    }
+
+    /// Stores a report of a phone. A phone whose user is erased reports nothing more.
+    private func store(_ report: Report, ofPhone index: Int, then accepted: @escaping (Instant) -> Void) {
+        phones[index].waitingReports += 1
+        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
+            phones[index].waitingReports -= 1
+            accepted(time)
+        }
     }
 
     // MARK: The backend
@@ -82,16 +131,17 @@ final class Fleet {
             content.alert = Alert(title: .plain("Kick-off"))
         }
         return Send(
-            id: "s\(number)", app: Self.app.id, group: group, audience: event == .start ? .everyone : .group,
+            id: "s\(number)", app: app.id, group: group, audience: event == .start ? .everyone : .group,
             content: content, priority: .immediate, acceptedAt: world.wallMilliseconds)
     }
 
-    func send(_ event: GroupTruth.Event, to group: String) {
+    private func send(_ event: GroupTruth.Event, to group: String) {
         sendCount += 1
         let number = sendCount
         let send = makeSend(number, event, to: group)
-        world.tell("the backend sends \(event.rawValue) \(number) to \(group)")
+        world.tell("the backend of \(app.id) sends \(event.rawValue) \(number) to \(group)")
         waitingGroups.insert(group)
+        noteSend()
         store(send.encoded(), key: send.scopeKey?.bytes ?? [], in: .sends) { [unowned self] time in
             waitingGroups.remove(group)
             truths[group, default: GroupTruth()].accept(number, event, at: time)
@@ -99,8 +149,9 @@ final class Fleet {
         }
     }
 
-    /// Sends what fits the state of a group: a start, some updates, an END, and sometimes another start before the END.
-    func sendNext(to group: String, by choices: inout SeededGenerator) {
+    /// Sends to a group what fits its state: a start, some updates, an END, and sometimes another start before the END.
+    func sendNext(by choices: inout SeededGenerator) {
+        let group = Self.groups[choices.number(below: Self.groups.count)]
         if waitingGroups.contains(group) { return }
         guard truths[group]?.isOpen == true else { return send(.start, to: group) }
         let events: [GroupTruth.Event] = [.end, .start, .update, .update, .update, .update, .update, .update]
@@ -120,9 +171,9 @@ final class Fleet {
         let number = sendCount
         let send = makeSend(number, .update, to: group)
         let command = ScheduleCommand(
-            .schedule(Schedule(id: send.id, dueTime: .offset(Int64(delay)), send: send)), app: Self.app.id,
+            .schedule(Schedule(id: send.id, dueTime: .offset(Int64(delay)), send: send)), app: app.id,
             owner: .group(group), acceptedAt: world.wallMilliseconds)
-        world.tell("the backend schedules update \(number) to \(group) in \(delay) ms")
+        world.tell("the backend of \(app.id) schedules update \(number) to \(group) in \(delay) ms")
         waitingGroups.insert(group)
         store(command.encoded(), key: command.key, in: .schedules) { [unowned self] time in
             waitingGroups.remove(group)
@@ -138,7 +189,9 @@ final class Fleet {
     }
 
     /// Ends every group that is open. Without this, the system would end the activities after eight hours.
-    func endAll(_ groups: [String]) {
+    func endAll() { endAll(Self.groups + [Self.timedGroup]) }
+
+    private func endAll(_ groups: [String]) {
         for group in groups where truths[group]?.isOpen == true {
             if waitingGroups.contains(group) {
                 world.schedule(inMilliseconds: 1000) { [unowned self] in endAll([group]) }
@@ -148,11 +201,50 @@ final class Fleet {
         }
     }
 
+    // MARK: Erasures
+
+    /// Erases a user, as the gateway does for a backend. The people of the user's phones delete the app, and a phone of
+    /// another user comes.
+    func eraseUser(by choices: inout SeededGenerator) {
+        let index = choices.number(below: phones.count)
+        guard let user = phones[index].user, !phones[index].isErased else { return }
+        let erased = phones.indices.filter { phones[$0].user == user }
+        // A report that is accepted after the erasure would be a new log-in.
+        if erased.contains(where: { phones[$0].waitingReports > 0 }) { return }
+        world.tell("the backend of \(app.id) erases \(user)")
+        for index in erased { phones[index].isErased = true }
+        let report = Report(app: app.id, erasing: user)
+        let erasure = RecipientErasure(app: app.id, recipient: .user(user))
+        let command = ScheduleCommand(
+            .erase, app: app.id, owner: .recipient(.user(user)), acceptedAt: world.wallMilliseconds)
+        let lanes = world.layout.partitionCount(of: .schedules)
+        // The answer leaves when all records are stored.
+        var remaining = 2 + lanes
+        let accepted: (Instant) -> Void = { [unowned self] time in
+            remaining -= 1
+            if remaining > 0 { return }
+            for index in erased { phones[index].erasedAt = time }
+            addPhone(ofUser: "user-\(phones.count)-later")
+        }
+        store(report.encoded(), key: report.key, in: .reports, then: accepted)
+        store(erasure.encoded(), key: erasure.key, in: .superseded, then: accepted)
+        for lane in 0..<lanes {
+            store(command.encoded(), key: command.key, in: .schedules, partition: lane, then: accepted)
+        }
+    }
+
+    /// No push leaves for a user who was erased.
+    private func checkErasure(of phone: SimulatedPhone) {
+        guard let erasedAt = phone.erasedAt, world.now > due(after: erasedAt) else { return }
+        world.violation =
+            world.violation ?? Violation(.erasure, "a push to \(phone.installation), whose user was erased")
+    }
+
     // MARK: The phones' reports
 
     private func makeToken(of phone: Int) -> String {
         tokenCount += 1
-        var generator = SeededGenerator(seed: world.seed &+ UInt64(tokenCount))
+        var generator = SeededGenerator(seed: world.seed &+ UInt64(number) << 40 &+ UInt64(tokenCount))
         let token = String(decoding: Hex.encode(generator.bytes(count: 32...32)), as: UTF8.self)
         phoneOfToken[token] = phone
         return token
@@ -160,14 +252,15 @@ final class Fleet {
 
     private func report(_ phone: Int, _ kind: Report.Kind, _ change: (inout Report) -> Void) -> Report {
         var report = Report(
-            app: Self.app.id, environment: .production, installation: phones[phone].installation, kind: kind)
+            app: app.id, environment: .production, installation: phones[phone].installation, kind: kind)
         (report.os, report.appBuild) = ("18.2", "412")
         report.user = phones[phone].user
         change(&report)
         return report
     }
 
-    func reportStartToken(ofPhone index: Int) {
+    private func reportStartToken(ofPhone index: Int) {
+        if phones[index].isErased { return }
         let token = makeToken(of: index)
         phones[index].startToken = token
         let report = report(index, .startToken) {
@@ -175,15 +268,15 @@ final class Fleet {
             $0.token = token
             $0.frequentPushesEnabled = true
         }
-        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
+        store(report, ofPhone: index) { [unowned self] time in
             if phones[index].startTokenAt == nil { phones[index].startTokenAt = time }
         }
     }
 
     /// The app gets a token for an activity, or another one, and reports it.
-    func reportUpdateToken(ofPhone index: Int, activity number: Int) {
+    private func reportUpdateToken(ofPhone index: Int, activity number: Int) {
         let activity = phones[index].activities[number]
-        if activity.hasEnded || activity.isDismissed { return }
+        if phones[index].isErased || activity.hasEnded || activity.isDismissed { return }
         let token = makeToken(of: index)
         if let old = activity.token { replacedAt[old] = world.wallMilliseconds }
         phones[index].activities[number].token = token
@@ -191,8 +284,8 @@ final class Fleet {
             $0.attributesType = "Match"
             ($0.activity, $0.group, $0.token) = (activity.id, activity.group, token)
         }
-        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
-            let due = world.due(after: time)
+        store(report, ofPhone: index) { [unowned self] time in
+            let due = self.due(after: time)
             if phones[index].activities[number].reportedAt == nil {
                 phones[index].activities[number].reportedAt = time
             }
@@ -203,7 +296,8 @@ final class Fleet {
 
     func rotateToken(by choices: inout SeededGenerator) {
         let index = choices.number(below: phones.count)
-        guard let number = phones[index].activities.lastIndex(where: { $0.token != nil && !$0.hasEnded })
+        guard !phones[index].isErased,
+            let number = phones[index].activities.lastIndex(where: { $0.token != nil && !$0.hasEnded })
         else { return }
         world.tell(
             "\(phones[index].installation) gets another token for \(phones[index].activities[number].id)")
@@ -212,7 +306,8 @@ final class Fleet {
 
     func dismiss(by choices: inout SeededGenerator) {
         let index = choices.number(below: phones.count)
-        guard let number = phones[index].activities.lastIndex(where: { !$0.hasEnded && !$0.isDismissed })
+        guard !phones[index].isErased,
+            let number = phones[index].activities.lastIndex(where: { !$0.hasEnded && !$0.isDismissed })
         else { return }
         let activity = phones[index].activities[number]
         world.tell("\(phones[index].installation) dismisses \(activity.id)")
@@ -221,7 +316,7 @@ final class Fleet {
         let report = report(index, .state) {
             ($0.activity, $0.group, $0.state) = (activity.id, activity.group, .dismissed)
         }
-        store(report.encoded(), key: report.key, in: .reports) { [unowned self] time in
+        store(report, ofPhone: index) { [unowned self] time in
             phones[index].dismissedAt[activity.group] = time
         }
     }
@@ -239,6 +334,7 @@ final class Fleet {
     func status(of token: PushToken) -> TokenStatus {
         let token = Hex.text(of: token.bytes)
         guard let (index, number) = owner(of: token) else { return .unknown }
+        checkErasure(of: phones[index])
         if let replacedAt = replacedAt[token] { return .expired(since: replacedAt) }
         guard let number else { return .valid }
         let activity = phones[index].activities[number]
@@ -270,10 +366,12 @@ final class Fleet {
     }
 
     private func receive(_ push: ReceivedPush, token: String) throws {
+        if inventedTokens.contains(token) { return }
         pushCount += 1
         guard let index = phoneOfToken[token] else {
             throw Violation(.token, "a push to an unknown token")
         }
+        if phones[index].isErased { return }
         if push.event == "start" { return try receiveStart(push, onPhone: index, token: token) }
         guard let number = phones[index].activities.firstIndex(where: { $0.token == token }) else { return }
         var activity = phones[index].activities[number]
@@ -300,7 +398,7 @@ final class Fleet {
         activityCount += 1
         phones[index].activities.append(
             .init(
-                id: "activity-\(activityCount)", group: group, generation: generation, state: state,
+                id: "\(app.id)-activity-\(activityCount)", group: group, generation: generation, state: state,
                 timestamp: push.timestamp))
         let number = phones[index].activities.count - 1
         world.schedule(inMilliseconds: 50 + world.random.number(below: 500)) { [unowned self] in
@@ -320,10 +418,10 @@ final class Fleet {
 
     /// Checks the screens of a group when everything that was accepted until a time must have reached them.
     private func scheduleCheck(of group: String, after time: Instant) {
-        let due = world.due(after: time)
+        let due = self.due(after: time)
         world.schedule(at: due) { [unowned self] in
             // A fault in between gives the fleet more time.
-            if world.due(after: time) > world.now { return scheduleCheck(of: group, after: time) }
+            if self.due(after: time) > world.now { return scheduleCheck(of: group, after: time) }
             try check(group, until: time)
         }
     }
@@ -331,7 +429,7 @@ final class Fleet {
     private func check(_ group: String, until time: Instant) throws {
         checkCount += 1
         guard let truth = truths[group] else { return }
-        for phone in phones {
+        for phone in phones where !phone.isErased {
             try checkStart(of: phone, in: group, truth: truth, until: time)
             for activity in phone.activities where activity.group == group {
                 try check(activity, on: phone, truth: truth, until: time)
@@ -380,7 +478,7 @@ final class Fleet {
         else { return }
         let isOver =
             truth.hasEnded(generation: generation) || phone.hasDismissed(group, since: start.acceptedAt)
-        let wasTokenKnown = phone.startTokenAt.map { world.due(after: $0) <= start.acceptedAt } ?? false
+        let wasTokenKnown = phone.startTokenAt.map { due(after: $0) <= start.acceptedAt } ?? false
         if isOver || !wasTokenKnown || mayBeUnknown(start, on: phone) { return }
         if phone.startCounts["\(group) of generation \(generation)"] == nil {
             throw Violation(

@@ -26,6 +26,12 @@ struct SimulatedPhone {
 
     let installation: String
     let user: String?
+    /// Whether the backend has asked to erase the user. The app is deleted then, so the phone reports nothing more.
+    var isErased = false
+    /// The time at which the erasure was accepted.
+    var erasedAt: Instant?
+    /// The reports that are not accepted yet.
+    var waitingReports = 0
     var startToken: String?
     /// The time at which the gateway accepted the first start token.
     var startTokenAt: Instant?

@@ -16,8 +16,8 @@ import TLS
 /// APNs in virtual time: the APNs simulator on an event loop of the world, with the fleet's phones behind it. The senders
 /// reach it by real connections, over local sockets.
 final class VirtualAPNs: ThreadOwner {
-    /// A kind of trouble. Some of the requests get it while it lasts.
-    enum Trouble: Int, CaseIterable {
+    /// A kind of trouble.
+    enum Trouble {
         case tooManyRequests
         case unavailable
         case silenceBeforeDelivery
@@ -25,6 +25,19 @@ final class VirtualAPNs: ThreadOwner {
         case refusedStreams
         case closedConnections
         case slowAnswers
+        /// APNs knows the provider key of the app no more.
+        case refusedKey
+
+        /// The kinds that some of the requests of all apps get.
+        static let ofAllApps: [Trouble] = [
+            .tooManyRequests, .unavailable, .silenceBeforeDelivery, .silenceAfterDelivery, .refusedStreams,
+            .closedConnections, .slowAnswers,
+        ]
+        /// The kinds that all requests of one app get.
+        static let ofOneApp: [Trouble] = [
+            .tooManyRequests, .unavailable, .silenceBeforeDelivery, .refusedStreams, .slowAnswers,
+            .refusedKey,
+        ]
     }
 
     private unowned let world: World
@@ -36,27 +49,31 @@ final class VirtualAPNs: ThreadOwner {
     /// APNs is never stopped.
     let stoppedUntil = Instant(nanoseconds: 0)
 
-    init(in world: World, for fleet: Fleet) throws {
+    init(in world: World, for fleets: [Fleet]) throws {
         self.world = world
         number = world.threads.addProcess()
         let credentials = SimulatorCredentials()
-        let key = SigningKey()
-        let app = Fleet.app
+        senderSettings.authorities = "\(world.directory)/ca.pem"
+        try Self.write(credentials.authority.certificatePEM, to: senderSettings.authorities)
+        senderSettings.keysDirectory = "\(world.directory)/keys"
+        mkdir(senderSettings.keysDirectory, 0o700)
         var settings = SimulatorSettings()
-        settings.apps[app.bundleID] = SimulatedApp()
-        settings.keys.append(
-            ProviderKey(keyID: app.keyID, teamID: app.teamID, key: key.verifyingKey))
-
-        senderSettings = try Self.makeSenderSettings(
-            authority: credentials.authority.certificatePEM, key: key, of: app, in: world.directory)
+        for fleet in fleets {
+            let (app, key) = (fleet.app, SigningKey())
+            settings.apps[app.bundleID] = SimulatedApp()
+            settings.keys.append(ProviderKey(keyID: app.keyID, teamID: app.teamID, key: key.verifyingKey))
+            mkdir("\(senderSettings.keysDirectory)/\(app.teamID)", 0o700)
+            try Self.write(key.pem, to: Self.keyPath(of: app, in: senderSettings.keysDirectory))
+        }
 
         let previous = simulated_process_enter(number)
         defer { simulated_process_enter(previous) }
         loop = try EventLoop(name: "apns")
         try loop.start()
-        let faults = APNsFaults(of: fleet, in: world)
+        let fleetOfBundle = Dictionary(uniqueKeysWithValues: fleets.map { ($0.app.bundleID, $0) })
+        let faults = APNsFaults(of: fleetOfBundle, in: world)
         self.faults = faults
-        let phones = FleetPhones(fleet)
+        let phones = FleetPhones(fleetOfBundle)
         let (simulatorSettings, apnsLoop) = (settings, loop)
         let simulator = loop.perform {
             Simulator(
@@ -71,20 +88,15 @@ final class VirtualAPNs: ThreadOwner {
         world.threads.mustLook = true
     }
 
-    /// Writes the certificate authority and the provider key, which a sender needs, to files. Returns the settings that
-    /// name the files.
-    private static func makeSenderSettings(
-        authority: String, key: SigningKey, of app: App, in directory: String
-    ) throws -> SenderSettings {
-        var settings = SenderSettings()
-        settings.authorities = "\(directory)/ca.pem"
-        try write(authority, to: settings.authorities)
-        settings.keysDirectory = "\(directory)/keys"
-        let teamDirectory = "\(settings.keysDirectory)/\(app.teamID)"
-        mkdir(settings.keysDirectory, 0o700)
-        mkdir(teamDirectory, 0o700)
-        try write(key.pem, to: "\(teamDirectory)/AuthKey_\(app.keyID).p8")
-        return settings
+    private static func keyPath(of app: App, in directory: String) -> String {
+        "\(directory)/\(app.teamID)/AuthKey_\(app.keyID).p8"
+    }
+
+    /// Takes away the file of an app's provider key, or brings it back. A sender reads it at its start.
+    func setKeyMissing(_ isMissing: Bool, of app: App) {
+        let path = Self.keyPath(of: app, in: senderSettings.keysDirectory)
+        let missing = "\(path).missing"
+        _ = isMissing ? rename(path, missing) : rename(missing, path)
     }
 
     private static func write(_ text: String, to path: String) throws {
@@ -96,35 +108,38 @@ final class VirtualAPNs: ThreadOwner {
 
     func resume(thread: Int32) throws { simulated_thread_resume(thread) }
 
-    /// Gives some of the requests trouble from now on.
-    func begin(_ trouble: Trouble, forMilliseconds milliseconds: Int) {
-        faults.begin(trouble, until: world.now.advanced(byMilliseconds: milliseconds))
+    /// Gives some of the requests trouble from now on, or all of one app.
+    func begin(_ trouble: Trouble, ofApp fleet: Fleet? = nil, forMilliseconds milliseconds: Int) {
+        let end = world.now.advanced(byMilliseconds: milliseconds)
+        if let fleet {
+            faults.appTrouble = (trouble, fleet.app.bundleID, end)
+        } else {
+            faults.trouble = (trouble, end)
+        }
     }
 }
 
 /// The faults of APNs. They are used on its loop only.
 private final class APNsFaults: FaultInjector, @unchecked Sendable {
-    /// The share of the requests that get trouble.
+    /// The share of the requests that get trouble if all apps have it.
     private static let percentage = 40
 
-    private unowned let fleet: Fleet
+    private let fleetOfBundle: [String: Fleet]
     private unowned let world: World
-    private var trouble: VirtualAPNs.Trouble?
-    private var until = Instant(nanoseconds: 0)
+    var trouble: (kind: VirtualAPNs.Trouble, until: Instant)?
+    var appTrouble: (kind: VirtualAPNs.Trouble, bundleID: String, until: Instant)?
 
-    init(of fleet: Fleet, in world: World) { (self.fleet, self.world) = (fleet, world) }
-
-    func begin(_ trouble: VirtualAPNs.Trouble, until time: Instant) {
-        (self.trouble, until) = (trouble, time)
+    init(of fleetOfBundle: [String: Fleet], in world: World) {
+        (self.fleetOfBundle, self.world) = (fleetOfBundle, world)
     }
 
     func faults(forOpenedConnection number: Int) -> [InjectedFault.ConnectionFault] { [] }
 
     func fault(for request: RequestFacts) -> InjectedFault {
-        guard let trouble, world.now < until, world.random.number(below: 100) < Self.percentage else {
-            return .none
+        guard let trouble = trouble(of: request) else { return .none }
+        if case .token(let token) = request.target, let bundleID = request.bundleID {
+            fleetOfBundle[bundleID]?.noteTrouble(ofToken: token)
         }
-        if case .token(let token) = request.target { fleet.noteTrouble(ofToken: token) }
         return switch trouble {
         case .tooManyRequests: answer(429, "TooManyRequests")
         case .unavailable: answer(503, "ServiceUnavailable")
@@ -133,7 +148,17 @@ private final class APNsFaults: FaultInjector, @unchecked Sendable {
         case .refusedStreams: InjectedFault(requestFault: .reset(.refusedStream, processed: false))
         case .closedConnections: closedConnection()
         case .slowAnswers: InjectedFault(delayMilliseconds: 500 + world.random.number(below: 6000))
+        case .refusedKey: answer(403, "InvalidProviderToken")
         }
+    }
+
+    private func trouble(of request: RequestFacts) -> VirtualAPNs.Trouble? {
+        if let appTrouble, world.now < appTrouble.until, request.bundleID == appTrouble.bundleID {
+            return appTrouble.kind
+        }
+        guard let trouble, world.now < trouble.until, world.random.number(below: 100) < Self.percentage
+        else { return nil }
+        return trouble.kind
     }
 
     /// All pushes on the connection lose their answers.
@@ -148,18 +173,18 @@ private final class APNsFaults: FaultInjector, @unchecked Sendable {
     }
 }
 
-/// The fleet's phones, as APNs reaches them. They are used on its loop only.
+/// The phones of all apps, as APNs reaches them. They are used on its loop only.
 private final class FleetPhones: SimulatedPhones, @unchecked Sendable {
-    private unowned let fleet: Fleet
+    private let fleetOfBundle: [String: Fleet]
 
-    init(_ fleet: Fleet) { self.fleet = fleet }
+    init(_ fleetOfBundle: [String: Fleet]) { self.fleetOfBundle = fleetOfBundle }
 
     func status(
         of token: PushToken, environment: Environment, bundleID: String, at time: Int64
-    ) -> TokenStatus { fleet.status(of: token) }
+    ) -> TokenStatus { fleetOfBundle[bundleID]?.status(of: token) ?? .wrongTopic }
 
     func deliver(_ push: AcceptedPush) {
-        guard case .token(let token) = push.target else { return }
+        guard case .token(let token) = push.target, let fleet = fleetOfBundle[push.bundleID] else { return }
         let content = push.payload.contentState.map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
         fleet.deliver(
             ReceivedPush(

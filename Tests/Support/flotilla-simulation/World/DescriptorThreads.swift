@@ -28,6 +28,9 @@ final class DescriptorThreads {
     private var owners: [Int32: any ThreadOwner] = [:]
     private var plannedRuns: [Int32: PlannedRun] = [:]
     private var processCount: Int32 = 0
+    /// The number of threads that were ever made, and those of them that can still run.
+    private var knownCount: Int32 = 0
+    private var running: [Int32] = []
     private var runCount = 0
     /// Whether a descriptor can have become ready since the last look.
     var mustLook = false
@@ -46,9 +49,17 @@ final class DescriptorThreads {
     func planRuns() {
         guard mustLook else { return }
         mustLook = false
-        for number in 0..<simulated_thread_count() {
+        while knownCount < simulated_thread_count() {
+            running.append(knownCount)
+            knownCount += 1
+        }
+        var hasEnded = false
+        for number in running {
             let state = simulated_thread_state(number)
-            guard !state.has_ended, owners[state.process] != nil else { continue }
+            guard !state.has_ended, owners[state.process] != nil else {
+                hasEnded = true
+                continue
+            }
             var time = Instant(nanoseconds: state.wakes_at)
             if state.is_ready {
                 // A run that is planned so early takes these bytes too.
@@ -59,6 +70,13 @@ final class DescriptorThreads {
             if world.isIdle { time = max(time, world.now.advanced(byMilliseconds: Self.idleMilliseconds)) }
             if let planned = plannedRuns[number], planned.time <= time { continue }
             if state.is_ready || state.wakes_at != .max { plan(number, of: state.process, at: time) }
+        }
+        // A thread that has ended never runs again, nor does one of a process that has ended.
+        if hasEnded {
+            running.removeAll {
+                let state = simulated_thread_state($0)
+                return state.has_ended || owners[state.process] == nil
+            }
         }
     }
 

@@ -78,8 +78,13 @@ final class SimulatedProcess: ThreadOwner {
     /// The senders that were killed. A killed process frees nothing, because its code never ends.
     nonisolated(unsafe) private static var killedSenders: [SenderService] = []
     private var sender: SenderService?
-    /// The readiness problems of all loops, one line for each.
-    var readinessProblems: [String] { threads.flatMap { $0.state.readinessProblems } }
+    /// Whether the process was told to stop.
+    private var isDraining = false
+    /// The loops that have not ended.
+    private var remainingLoops = 0
+    private var onExit: () -> Void = {}
+    /// The time that a process has to end in order.
+    private static let drainMilliseconds = 20_000
 
     init(_ name: String, running stage: SimulatedStage, in world: World) {
         (self.name, self.stage, self.world) = (name, stage, world)
@@ -96,18 +101,19 @@ final class SimulatedProcess: ThreadOwner {
     }
 
     /// Starts the stage, in the data directory of its predecessor if there was one.
-    func start(_ app: App, pushingTo apns: VirtualAPNs) throws {
+    func start(_ apps: [App], pushingTo apns: VirtualAPNs) throws {
         world.tell("\(name) starts")
         if waitsForDescriptors { world.threads.setOwner(self, ofProcess: number) }
         try enter(at: world.now) {
             let path = "\(world.directory)/\(name)"
+            let catalog = CatalogSnapshot(apps: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) }))
             // The identity of a new data directory.
             var bytes = SeededGenerator(seed: world.random.next())
             let environment = StageEnvironment(
                 cluster: Cluster(settings: KafkaSettings(brokers: ["simulated:9092"])), layout: world.layout,
                 slot: try ProcessSlot.acquire(
                     under: path, randomByte: { UInt8(truncatingIfNeeded: bytes.next()) }),
-                sealingKeys: nil, catalog: { CatalogSnapshot(apps: [app.id: app]) })
+                sealingKeys: nil, catalog: { catalog })
             let failure = failure
             let context = ServiceContext(log: SimulatedLog.make(for: name), metrics: Metrics()) {
                 failure.error = $0
@@ -125,6 +131,7 @@ final class SimulatedProcess: ThreadOwner {
             for (loop, state) in try stageThreads?.makeLoops(in: context) ?? [] {
                 threads.append(Thread(loop: loop, state: state, time: MachineClock.now, next: .distantFuture))
             }
+            remainingLoops = threads.count
         }
         if let error = failure.error { throw Violation(.noProcessEnds, "\(name) does not start: \(error)") }
         for index in threads.indices { scheduleIteration(of: index, at: threads[index].time) }
@@ -135,8 +142,17 @@ final class SimulatedProcess: ThreadOwner {
     func kill() {
         if isDead { return }
         world.tell("\(name) is killed")
-        isDead = true
         if stage == .sender { world.uncertainStarts.append(world.now) }
+        end()
+        onDeath()
+        // The code of a thread that waits for descriptors does not continue. The code of an iteration continues to its
+        // end, without any effect, because it owns files that the next process opens.
+        if SimulatedProcess.current === self, waitsForDescriptors { simulated_thread_abandon() }
+    }
+
+    /// Frees what the process has. Its code has no effect any more.
+    private func end() {
+        isDead = true
         world.processes.removeAll { $0 === self }
         let isInCall = SimulatedProcess.current === self
         if waitsForDescriptors {
@@ -147,10 +163,37 @@ final class SimulatedProcess: ThreadOwner {
             dropThreads()
         }
         clients = []
-        onDeath()
-        // The code of a thread that waits for descriptors does not continue. The code of an iteration continues to its
-        // end, without any effect, because it owns files that the next process opens.
-        if isInCall, waitsForDescriptors { simulated_thread_abandon() }
+    }
+
+    /// Ends the process in order, as SIGTERM does: it gives back its partitions, and nothing is lost or repeated.
+    ///
+    /// - Parameter onExit: called when the process has ended, unless it dies before.
+    func drain(then onExit: @escaping () -> Void) {
+        if isDraining { return }
+        world.tell("\(name) is told to stop")
+        (isDraining, self.onExit) = (true, onExit)
+        for index in threads.indices {
+            threads[index].state.requestStop()
+            scheduleIteration(of: index, at: threads[index].time)
+        }
+        guard let sender else { return }
+        // The loops run on the thread of the story.
+        nonisolated(unsafe) let process = self
+        remainingLoops = enter(at: world.now) {
+            let deadline = MachineClock.now.advanced(byMilliseconds: Self.drainMilliseconds)
+            return sender.stopLoops(by: deadline) { process.noteEndOfLoop() }
+        }
+    }
+
+    /// Notes that a loop has ended in order. The process exits with its last one.
+    private func noteEndOfLoop() {
+        remainingLoops -= 1
+        world.schedule(inMilliseconds: 1) { [weak self] in
+            guard let self, !isDead, remainingLoops == 0 else { return }
+            world.tell("\(name) has stopped")
+            end()
+            onExit()
+        }
     }
 
     private func dropThreads() { enter(at: world.now) { threads = [] } }
@@ -174,6 +217,12 @@ final class SimulatedProcess: ThreadOwner {
         stoppedUntil = world.now.advanced(byMilliseconds: milliseconds)
     }
 
+    /// Checks that the process is ready. A partition that waits for an operator is a readiness problem.
+    func checkReadiness() throws {
+        let problems = threads.flatMap { $0.state.readinessProblems } + (sender?.readinessProblems ?? [])
+        if let problem = problems.first { throw Violation(.readiness, "\(name) is not ready: \(problem)") }
+    }
+
     // MARK: Iterations
 
     private func scheduleIteration(of index: Int, at time: Instant) {
@@ -192,7 +241,12 @@ final class SimulatedProcess: ThreadOwner {
         var wakeup: Wakeup?
         do {
             try enter(at: world.now) {
-                wakeup = try loop.runIteration(at: MachineClock.now)
+                if isDraining {
+                    // The loop sees the request, and only closes.
+                    try loop.run()
+                } else {
+                    wakeup = try loop.runIteration(at: MachineClock.now)
+                }
                 if !isDead { threads[index].time = MachineClock.now }
             }
         } catch {
@@ -200,7 +254,7 @@ final class SimulatedProcess: ThreadOwner {
             throw Violation(.noProcessEnds, "\(name) ends by itself: \(error)")
         }
         if isDead { return dropThreads() }
-        guard let wakeup else { return }
+        guard let wakeup else { return noteEndOfLoop() }
         threads[index].isWakeable = !wakeup.sources.isEmpty
         // Even a loop with more to do takes some time. In idle days only the group and its session matter.
         let pause = world.isIdle ? Self.idleMilliseconds : 1
@@ -216,7 +270,7 @@ final class SimulatedProcess: ThreadOwner {
     }
 
     /// Runs code of this process at a time. The code may let more time pass.
-    private func enter(at time: Instant, _ body: () throws -> Void) rethrows {
+    private func enter<Result>(at time: Instant, _ body: () throws -> Result) rethrows -> Result {
         let previous = SimulatedProcess.current
         SimulatedProcess.current = self
         let previousNumber = simulated_process_enter(number)
@@ -227,7 +281,7 @@ final class SimulatedProcess: ThreadOwner {
             world.threads.mustLook = true
             MachineClock.set(world.now, wallOffset: world.trueWallOffset)
         }
-        try body()
+        return try body()
     }
 
     func wake() { wake(at: world.now.advanced(byMilliseconds: 1)) }

@@ -17,6 +17,9 @@ struct Violation: Error, CustomStringConvertible {
         case noLostEnd
         case oneReceipt
         case token
+        case readiness
+        case erasure
+        case bounds
     }
 
     let law: Law
@@ -165,13 +168,15 @@ final class World {
 
     /// Returns the time until which something that begins at `time` must be done. That is a second later if nothing is
     /// wrong. Each fault that begins before the due time moves it to the end of the recovery from the fault.
-    func due(after time: Instant) -> Instant {
+    ///
+    /// - Parameter troubles: The faults of one app, which count besides those of the whole fleet.
+    func due(after time: Instant, besides troubles: [ClosedRange<Instant>]) -> Instant {
         var due = time.advanced(byMilliseconds: Self.calmMilliseconds)
         // A later due time can lie behind the beginning of a further fault.
         var isChanged = true
         while isChanged {
             isChanged = false
-            for fault in faults where fault.lowerBound <= due {
+            for fault in faults + troubles where fault.lowerBound <= due {
                 let recovered = fault.upperBound.advanced(byMilliseconds: Self.recoveryMilliseconds)
                 if recovered > due { (due, isChanged) = (recovered, true) }
             }

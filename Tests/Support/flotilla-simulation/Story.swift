@@ -180,6 +180,16 @@ final class Story {
             process.kill(afterCalls: choices.number(below: 60)) { [unowned self] in
                 startLater(process, afterMilliseconds: pause)
             }
+        case .killInPush:
+            let (count, delay) = (choices.number(below: 30), choices.number(below: 40))
+            let choice = choices.number(below: 2)
+            apns.notify(afterRequests: count) { [unowned self] in
+                world.schedule(inMilliseconds: delay) { [unowned self] in
+                    let senders = world.processes.filter { $0.stage == .sender }
+                    if senders.isEmpty { return }
+                    restart(senders[choice % senders.count], afterMilliseconds: 200)
+                }
+            }
         case .lostDataDirectory:
             // The next process has another identity, so the group waits for the old member.
             world.noteFault(forMilliseconds: ConsumerOptions.sessionMillisecondsDefault)

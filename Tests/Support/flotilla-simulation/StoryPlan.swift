@@ -4,6 +4,7 @@ import Simulation
 enum PlannedFault: String, CaseIterable {
     case killedProcess = "a process is killed"
     case killInCall = "a process is killed in a call of Kafka's library"
+    case killInPush = "a sender is killed while it pushes"
     case stoppedProcess = "a process is stopped for a while"
     case lostDataDirectory = "a process and its data directory are lost"
     case deadNode = "a node of Kafka dies for a while"

@@ -33,6 +33,11 @@ final class Fleet {
     /// The time after which a due timer counts as a send. The scheduler first has to know that no cancel is on its way.
     private static let timerLatenessMilliseconds = 2000
     private var lastTimerDue = Instant(nanoseconds: 0)
+    /// The due times of the scheduled updates, by their numbers.
+    private var timerDues: [Int: Instant] = [:]
+    /// A process that waits in a call is ahead of the others, and so are the stamps of its records, by less than this. The
+    /// clocks of Kafka's nodes differ by less too.
+    private static let earlyMilliseconds = 4500
     /// The tokens that a stranger has invented.
     var inventedTokens: Set<String> = []
     private var sendCount = 0
@@ -164,7 +169,7 @@ final class Fleet {
         let group = Self.timedGroup
         if waitingGroups.contains(group) { return }
         guard truths[group]?.isOpen == true else { return send(.start, to: group) }
-        let delay = 2000 + choices.number(below: 10_000)
+        let delay = 6000 + choices.number(below: 10_000)
         let earliest = lastTimerDue.advanced(byMilliseconds: Self.timerPauseMilliseconds)
         guard world.now.advanced(byMilliseconds: delay) > earliest else { return }
         sendCount += 1
@@ -178,6 +183,7 @@ final class Fleet {
         store(command.encoded(), key: command.key, in: .schedules) { [unowned self] time in
             waitingGroups.remove(group)
             lastTimerDue = time.advanced(byMilliseconds: delay)
+            timerDues[number] = lastTimerDue
             let firedAt = lastTimerDue.advanced(byMilliseconds: Self.timerLatenessMilliseconds)
             world.schedule(at: firedAt) { [unowned self] in
                 // A timer whose group has ended changes nothing.
@@ -370,6 +376,14 @@ final class Fleet {
         pushCount += 1
         guard let index = phoneOfToken[token] else {
             throw Violation(.token, "a push to an unknown token")
+        }
+        if let due = push.state.flatMap({ timerDues[$0] }),
+            world.now.milliseconds(since: due) < -Self.earlyMilliseconds
+        {
+            throw Violation(
+                .early,
+                "the scheduled update \(push.state ?? 0) left \(due.milliseconds(since: world.now)) ms too early"
+            )
         }
         if phones[index].isErased { return }
         if push.event == "start" { return try receiveStart(push, onPhone: index, token: token) }

@@ -56,6 +56,9 @@ final class VirtualAPNs: ThreadOwner {
         senderSettings.authorities = "\(world.directory)/ca.pem"
         try Self.write(credentials.authority.certificatePEM, to: senderSettings.authorities)
         senderSettings.keysDirectory = "\(world.directory)/keys"
+        // Low limits, so that stories reach them.
+        senderSettings.limits.permitsMax = 60
+        senderSettings.limits.window = 60
         mkdir(senderSettings.keysDirectory, 0o700)
         var settings = SimulatorSettings()
         for fleet in fleets {
@@ -106,6 +109,12 @@ final class VirtualAPNs: ThreadOwner {
         chmod(path, 0o600)
     }
 
+    /// Calls a function at a later request.
+    func notify(afterRequests count: Int, _ run: @escaping () -> Void) {
+        faults.requestsUntilNotice = count
+        faults.notice = run
+    }
+
     func resume(thread: Int32) throws { simulated_thread_resume(thread) }
 
     /// Gives some of the requests trouble from now on, or all of one app.
@@ -129,6 +138,10 @@ private final class APNsFaults: FaultInjector, @unchecked Sendable {
     var trouble: (kind: VirtualAPNs.Trouble, until: Instant)?
     var appTrouble: (kind: VirtualAPNs.Trouble, bundleID: String, until: Instant)?
 
+    /// The number of requests until `notice` is called. Nil if it is not called.
+    var requestsUntilNotice: Int?
+    var notice: () -> Void = {}
+
     init(of fleetOfBundle: [String: Fleet], in world: World) {
         (self.fleetOfBundle, self.world) = (fleetOfBundle, world)
     }
@@ -136,6 +149,10 @@ private final class APNsFaults: FaultInjector, @unchecked Sendable {
     func faults(forOpenedConnection number: Int) -> [InjectedFault.ConnectionFault] { [] }
 
     func fault(for request: RequestFacts) -> InjectedFault {
+        if let count = requestsUntilNotice {
+            requestsUntilNotice = count > 0 ? count - 1 : nil
+            if count == 0 { notice() }
+        }
         guard let trouble = trouble(of: request) else { return .none }
         if case .token(let token) = request.target, let bundleID = request.bundleID {
             fleetOfBundle[bundleID]?.noteTrouble(ofToken: token)

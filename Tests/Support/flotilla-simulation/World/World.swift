@@ -20,6 +20,7 @@ struct Violation: Error, CustomStringConvertible {
         case readiness
         case erasure
         case bounds
+        case early
     }
 
     let law: Law

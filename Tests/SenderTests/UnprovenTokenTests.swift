@@ -182,15 +182,34 @@ import Testing
         #expect(accepted.count == 100 && accepted.allSatisfy { $0.connections == .usual })
     }
 
-    @Test mutating func `invented tokens fill the queue, but no honest new phone goes to a tier`() throws {
+    @Test mutating func `any number of invented tokens waits, and proven tokens leave at once`() throws {
         try attack(0)
         run(milliseconds: 500)
-        accepted.removeAll()
         capacity[.unproven] = 20
+        refused.removeAll()
         for round in 1...3 { try attack(round) }
-        try arriveUpdate((0..<100).map { "new-\($0)" }, areProven: false)
-        run(milliseconds: 6_000)
+        try arriveUpdate((0..<100).map { "honest-\($0)" }, areProven: true)
+        run(milliseconds: 500)
         #expect(accepted.count == 100)
+        #expect(!movedSheets.isEmpty, "lines beyond the limit of the queue wait in a tier")
+        #expect(!refused.contains { $0.connections == .usual })
+    }
+
+    @Test mutating func `a line that has a permit and finds no room gives the permit back`() throws {
+        try attack(0)
+        run(milliseconds: 500)
+        try arriveUpdate((0..<60).map { "new-\($0)" }, areProven: false)
+        time.advance(byMilliseconds: Self.stepMilliseconds)
+        run(milliseconds: Self.stepMilliseconds)
+        capacity[.unproven] = 0
+        #expect(pushesInFlight.count == 60 && plan.takenPermitCount == 60)
+        // APNs closes the connection, so the pushes are tried again.
+        for flight in pushesInFlight {
+            plan.ended(flight.push.tag, as: PushAnswer(.unknown(.connectionLost)), at: time)
+        }
+        pushesInFlight.removeAll()
+        run(milliseconds: 3_000)
+        #expect(plan.takenPermitCount == 0)
     }
 
     @Test mutating func `starts to new phones wait for the unproven connections, and all leave`() throws {

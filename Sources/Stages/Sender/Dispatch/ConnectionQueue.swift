@@ -2,11 +2,11 @@ internal import Containers
 internal import Lifecycle
 
 /// The lines of an app that wait for its unproven or its suspect connections, in the order in which they came. A line
-/// that is beyond a limit moves to a tier, or uses the usual connections (`DeliveryPlan+Eviction`, `LineDecision`).
+/// beyond a limit moves to a tier (`DeliveryPlan+Eviction`).
 struct ConnectionQueue {
     /// Limit of waiting lines, because their sheets hold up their partitions.
     static let linesMax = 1_000
-    /// Limit of a line's wait.
+    /// Limit of a line's wait, if its sheet holds up others.
     static let waitMilliseconds = 2_000
 
     private struct WaitingLine {
@@ -33,13 +33,14 @@ struct ConnectionQueue {
         lines.append(first)
     }
 
-    /// Removes the lines that have waited as long as they may, and returns them.
-    mutating func takeLinesAtLimit(at now: Instant) -> [QueuedLine] {
+    /// Removes the lines that have waited as long as they may and for which `mustMove` is true, and returns them.
+    mutating func takeLinesAtLimit(at now: Instant, mustMove: (QueuedLine) -> Bool) -> [QueuedLine] {
         var taken: [QueuedLine] = []
         lines.removeAll { waiting in
             let isAtLimit = now.milliseconds(since: waiting.since) >= Self.waitMilliseconds
-            if isAtLimit { taken.append(waiting.line) }
-            return isAtLimit
+            let isTaken = isAtLimit && mustMove(waiting.line)
+            if isTaken { taken.append(waiting.line) }
+            return isTaken
         }
         return taken
     }

@@ -103,7 +103,7 @@ extension DeliveryPlan {
     ) -> LineDecision {
         let app = sheet.app
         let state = sheet.states[line]
-        let connections = connections(for: sheet, line: line, by: availability)
+        let connections = connections(for: sheet, line: line)
         let capacity: Int
         switch sheet.availabilityLeftThisStep(of: connections, by: availability) {
         case .closed(let reason): return .moveSheet(.minutes2, reason: reason)
@@ -133,20 +133,10 @@ extension DeliveryPlan {
     // MARK: The connections
 
     /// Chooses the connections for a line: its token is suspect, unproven or neither.
-    private mutating func connections(
-        for sheet: Sheet, line: Int, by availability: AvailabilityCheck
-    ) -> PushConnections {
+    private mutating func connections(for sheet: Sheet, line: Int) -> PushConnections {
         if hasSuspectToken(sheet, line: line) { return .suspect }
-        guard sheet.app.unproven.areSeparated(at: time.now), !isProven(sheet, line: line) else {
-            return .usual
-        }
-        // A line beyond the limits of the queue uses the usual connections. Otherwise anyone who invents tokens could
-        // stop the pushes to honest new phones. So does a line with a permit, because other lines need the permit.
-        let state = sheet.states[line]
-        let mayWait =
-            state.reservation == .nothing && !state.hasWaited && !sheet.app.waitingLines[.unproven].isFull
-        return mayWait || hasRoom(of: .unproven, for: sheet, line: line, by: availability)
-            ? .unproven : .usual
+        let isSeparated = sheet.app.unproven.areSeparated(at: time.now) && !isProven(sheet, line: line)
+        return isSeparated ? .unproven : .usual
     }
 
     /// Whether the line's token is suspect: APNs refused it last. The sheet computes its subjects at the first question.
@@ -154,17 +144,5 @@ extension DeliveryPlan {
         sheet.ensureSubjects(seed: seed)
         return sheet.states[line].connections == .suspect || sheet.wasRefusedBefore
             || suspects.contains(sheet.subjects[line])
-    }
-
-    /// Whether the line can leave now by these connections. Their capacity is reserved for the waiting starts first. No
-    /// other line takes the reserved part, not even an update, and a waiting start takes its own share.
-    private func hasRoom(
-        of connections: PushConnections, for sheet: Sheet, line: Int, by availability: AvailabilityCheck
-    ) -> Bool {
-        guard case .open(let capacity) = sheet.availabilityLeftThisStep(of: connections, by: availability)
-        else { return false }
-        let isWaitingStart = sheet.states[line].reservation == .permitAndIntent
-        let reservedCapacity = isWaitingStart ? 0 : sheet.app.waitingStarts[connections]
-        return capacity > reservedCapacity
     }
 }

@@ -142,10 +142,15 @@ extension DeliveryPlan {
         }
     }
 
-    /// Lets a line wait for connections, or moves it to a tier if too many lines wait for them.
+    /// Lets a line wait for connections, or moves it to a tier: if too many lines wait for them, or if it has a permit,
+    /// which other pushes of the app need. Suspect lines are so few that they keep their permits.
     private mutating func wait(_ line: QueuedLine, for connections: PushConnections) {
         let (sheet, app) = (line.sheet, line.sheet.app)
-        if app.waitingLines[connections].isFull { return moveLineWithoutRoom(sheet, line: line.line) }
+        let holdsNeededPermit =
+            connections == .unproven && sheet.states[line.line].reservation != .nothing
+        if holdsNeededPermit || app.waitingLines[connections].isFull {
+            return moveLineWithoutRoom(sheet, line: line.line)
+        }
         // A waiting start is counted by its connections (`AppQueues.waitingStarts`).
         if sheet.states[line.line].isWaitingStart { sheet.setConnections(connections, for: line.line) }
         app.waitingLines[connections].append(line, at: time.now)

@@ -14,20 +14,15 @@ extension DeliveryPlan {
 
     // MARK: Lines that wait for full connections
 
-    /// Ends the waits that have lasted as long as they may. Unproven tokens use the usual connections from now on.
-    /// Suspect ones move to a tier if they hold up other sheets, and go on waiting if not.
+    /// Moves lines to a tier that have waited as long as they may, and whose sheets hold up others.
     private mutating func endLongWaits() {
         for app in queues.apps {
-            for next in app.waitingLines[.unproven].takeLinesAtLimit(at: time.now) where next.isQueued {
-                next.sheet.endWait(for: next.line)
-                app.requeue(next)
-            }
-            for next in app.waitingLines[.suspect].takeLinesAtLimit(at: time.now) where next.isQueued {
-                if eviction.holdsUpOthers(next.sheet, memory: sheets.memory), !next.sheet.lane.isLeaving {
-                    moveLineWithoutRoom(next.sheet, line: next.line)
-                } else {
-                    app.waitingLines[.suspect].append(next, at: time.now)
+            for connections in [PushConnections.unproven, .suspect] {
+                let lines = app.waitingLines[connections].takeLinesAtLimit(at: time.now) { line in
+                    line.isQueued && !line.sheet.lane.isLeaving
+                        && eviction.holdsUpOthers(line.sheet, memory: sheets.memory)
                 }
+                for line in lines { moveLineWithoutRoom(line.sheet, line: line.line) }
             }
         }
     }

@@ -11,8 +11,6 @@ struct LineState: Sendable {
     var connections = PushConnections.usual
     /// Whether APNs has never accepted its token, according to the sheet.
     var isUnproven = false
-    /// Whether it has waited for the unproven connections as long as a line may, so that it uses the usual ones.
-    var hasWaited = false
     /// Whether its push is the probe of the app's open breaker (`Breaker`).
     var isProbe = false
     /// Number of pauses after which it was pushed again in this process.

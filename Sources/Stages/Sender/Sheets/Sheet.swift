@@ -256,7 +256,6 @@ extension Sheet {
         countWaitingStart(line, before: before)
     }
 
-    func endWait(for line: Int) { states[line].hasWaited = true }
     func setProbe(_ isProbe: Bool, for line: Int) { states[line].isProbe = isProbe }
     func setHoldsSubject(_ holds: Bool, for line: Int) { states[line].holdsSubject = holds }
     /// Number of tries of a line's job, in all attempts.

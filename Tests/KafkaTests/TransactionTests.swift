@@ -285,6 +285,22 @@ func `a transaction whose offsets get no answer holds a loop for at most a fifth
     }
 }
 
+/// The library itself asks every 500 ms. After the death of a node, a loop decides nothing until the coordinator has
+/// ended its last transaction.
+@Test func `a coordinator that still ends the last transaction is asked again ten times a second`()
+    async throws
+{
+    try await onThread {
+        let cluster = try makeCluster()
+        let producer = try makeTransactionalProducer(cluster)
+        let refusals = 12
+        for _ in 0..<refusals { cluster.failNext(.initProducerID, with: .concurrentTransactions) }
+        let startedAt = Instant.now()
+        try producer.initialize()
+        #expect(Instant.now().milliseconds(since: startedAt) < refusals * 500 / 2)
+    }
+}
+
 @Test func `starting transactions without a cluster ends at its limit and may be repeated`()
     async throws
 {

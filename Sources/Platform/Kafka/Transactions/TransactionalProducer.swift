@@ -25,6 +25,9 @@ package final class TransactionalProducer {
     private static let discardMillisecondsMax = 500
     /// The time limit of `initialize`. A cluster that has just started delays the first transaction.
     package static let initializeMillisecondsMax = 15_000
+    /// The limit of one attempt of `initialize`. The library asks the coordinator again after 500 ms if the last
+    /// transaction of the id has not ended, but a new attempt asks at once.
+    private static let initializeAttemptMillisecondsMax = 100
     /// The longest pause before the library connects to the coordinator again. A failed connection makes it look for
     /// another coordinator. With the pause of other clients, a transaction would begin up to 2 s after Kafka has one.
     private static let reconnectMillisecondsMax = 250
@@ -92,7 +95,8 @@ package final class TransactionalProducer {
     ) throws(TransactionFailure) {
         let deadline = Deadline(milliseconds: limit)
         try unsafe retry(.initialize, until: deadline) {
-            unsafe rd_kafka_init_transactions(client.pointer, max(1, deadline.libraryTimeoutMilliseconds))
+            let attemptMilliseconds = min(deadline.millisecondsLeft, Self.initializeAttemptMillisecondsMax)
+            return unsafe rd_kafka_init_transactions(client.pointer, Int32(max(1, attemptMilliseconds)))
         }
     }
 

@@ -44,6 +44,7 @@ extension ConnectionPool {
             client.provider.metrics.countGoaway(code: goaway.code.description)
             client.provider.log.info(
                 "apns closes a connection with goaway", .field("host", key.endpoint.host),
+                .field("connections", key.purpose.name),
                 .field("code", goaway.code.description),
                 .field("reason", String(decoding: goaway.debug, as: UTF8.self)))
             stateMachine.handleGoaway(

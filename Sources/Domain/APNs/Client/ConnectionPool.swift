@@ -9,6 +9,14 @@ final class ConnectionPool {
         enum Purpose: Hashable {
             case pushes(PushConnections)
             case channelManagement
+
+            /// The name in the log.
+            var name: String {
+                switch self {
+                case .pushes(let connections): connections.rawValue
+                case .channelManagement: "channel_management"
+                }
+            }
         }
 
         let endpoint: Endpoint

@@ -1,6 +1,6 @@
 /// The connections by which a push to a token leaves. Each kind has its own pool, because APNs slows down and closes
 /// connections with many refusals. So tokens that it refuses do not slow down the others. The caller chooses.
-package enum PushConnections: Sendable, Hashable, CaseIterable {
+package enum PushConnections: String, Sendable, Hashable, CaseIterable {
     /// For tokens that APNs probably accepts, and for broadcasts.
     case usual
     /// For tokens that APNs has never accepted. As many connections as the usual ones.

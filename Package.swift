@@ -346,7 +346,7 @@ let package = Package(
             "InstallationRecords", "Sends", "Kafka", "KafkaTesting", "Store", "Lifecycle", "CStoreFaults",
             "JSON", "Telemetry", "ProcessTesting", "Simulation"),
         tests(
-            "FanOutTests", "FanOut", "Catalog", "Registry", "Identifiers", "RecordFormat", "ContentSchemas",
+            "FanOutTests", "FanOut", "Registry", "Identifiers", "RecordFormat", "ContentSchemas",
             "Payloads", "CatalogRecords", "InstallationRecords", "Sends", "Schedules", "Jobs",
             "StageSupport", "Kafka", "Store", "Lifecycle", "JSON", "Simulation", "Telemetry",
             "ProcessTesting"),

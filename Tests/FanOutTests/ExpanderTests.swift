@@ -12,9 +12,9 @@ import Testing
 /// and the group is `match` if a test names no other.
 struct ExpanderTests {
     @Test func `a sheet has one environment, one body and a limited number of jobs`() throws {
-        var app = shop
-        app.environments = [.production, .sandbox]
-        let lane = try OneLane(jobsPerSheet: 3, catalog: makeCatalog(of: app))
+        var catalog = OneApp()
+        catalog.app.environments = [.production, .sandbox]
+        let lane = try OneLane(jobsPerSheet: 3, catalog: catalog)
         for number in 0..<8 {
             try lane.reportToken(of: "p\(number)", .start(type: "Match")) {
                 $0.environment = number < 4 ? .production : .sandbox
@@ -340,7 +340,7 @@ struct ExpanderTests {
 
     @Test func `a segment is resolved during expansion, and an unknown segment has no recipients`() throws {
         let lane = try OneLane(
-            catalog: makeCatalog(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
+            catalog: OneApp(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
         try lane.reportToken(of: "p1", .start(type: "Match")) { $0.os = "18.1" }
         try lane.reportToken(of: "p2", .start(type: "Match")) { $0.os = "17.4" }
         try lane.expand(makeExpansion(.start, to: .segments(["new"]), generation: 1, version: 1))
@@ -351,7 +351,7 @@ struct ExpanderTests {
 
     @Test func `all conditions of an audience must be true, also in a dry run`() throws {
         let lane = try OneLane(
-            catalog: makeCatalog(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
+            catalog: OneApp(segments: ["new": .test(.field(.os), .compares(.atLeast, .text("18")))]))
         for (phone, os, tags) in [
             ("p1", "18.1", ["goals"]), ("p2", "17.4", ["goals"]), ("p3", "18.2", ["cards"]),
             ("p4", "18.0", ["goals", "muted"]), ("p5", "17.3", []),

@@ -1,4 +1,3 @@
-import Catalog
 import FanOut
 import JSON
 import Jobs
@@ -52,13 +51,14 @@ final class LaneOwner {
     let directory: String
     private let registry: Lane
     private var expander: Expander<LaneRows>
-    private let catalog: CatalogSnapshot
+    private let catalog: OneApp
+    private var page = TokenPage()
     private var changes = LaneChanges()
 
     /// Takes the lane over at the group's offsets, with the files that exist.
     init(
         lane number: Int, directory: String, topics lane: VirtualLane, jobsPerSheet: Int = 3,
-        recipientsAtATime: Int = 1, catalog: CatalogSnapshot = makeCatalog()
+        recipientsAtATime: Int = 1, catalog: OneApp = OneApp()
     ) throws {
         self.catalog = catalog
         self.number = number
@@ -84,8 +84,9 @@ final class LaneOwner {
         }
         nextRegistry = Int(registry.resumeOffset ?? 0)
         expander = Expander(
-            lane: number, registry, LaneRows(replaying: lane.starts), buffer: PageBuffer(),
-            jobsPerSheet: jobsPerSheet, recipientsAtATime: recipientsAtATime)
+            lane: number, registry, LaneRows(replaying: lane.starts), catalog: catalog,
+            jobsPerSheet: jobsPerSheet,
+            recipientsAtATime: recipientsAtATime)
     }
 
     /// The number of registry records in the file. It exceeds the committed number after a failed
@@ -117,7 +118,8 @@ final class LaneOwner {
     }
 
     func run(_ plan: Plan, on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.beginTransaction(at: now, atLatest: now, catalog: catalog)
+        expander.begin(at: now, atLatest: now, catalog: catalog)
+        expander.table.written = []
         var committed = lane.committed
         while nextRegistry < plan.registryUpTo {
             let record = lane.registry[nextRegistry]
@@ -138,7 +140,7 @@ final class LaneOwner {
         for _ in 0..<plan.expansions where next < topic.count {
             switch try ExpansionRequest.decode(topic[next], with: JSONReader(limits: Expansion.limits)) {
             case .expansion(let expansion):
-                _ = try expander.expand(expansion, rowsMax: plan.rowsMax)
+                _ = try expander.expand(expansion, rowsMax: plan.rowsMax, page: &page)
             case .stop(let stop): try expander.stop(stop)
             case .subscriptionAnswer(let answer): try expander.apply(answer)
             }
@@ -150,20 +152,22 @@ final class LaneOwner {
 
     /// Runs the pass through all rows of `starts` that sends safety ENDs.
     func sendSafetyEnds(on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.beginTransaction(at: now, atLatest: now, catalog: catalog)
+        expander.begin(at: now, atLatest: now, catalog: catalog)
+        expander.table.written = []
         let rows = Dictionary(lane.starts.map { ($0.key, $0.value) }) { $1 }
         for (bytes, value) in rows {
             guard let key = LedgerKey(bytes: bytes),
                 SafetyEnd.isDue(try LedgerRow.decode(value, with: JSONReader()), at: now)
             else { continue }
-            try expander.addSafetyEnd(for: key)
+            try expander.addSafetyEnd(for: key, page: &page)
         }
         return outcome(lane.committed)
     }
 
     /// Looks through the groups of the lane's phones after an assignment.
     func subscribe(to groups: [String], on lane: VirtualLane, now: Int64) throws -> Outcome {
-        expander.beginTransaction(at: now, atLatest: now, catalog: catalog)
+        expander.begin(at: now, atLatest: now, catalog: catalog)
+        expander.table.written = []
         for group in groups { try expander.subscribe(to: group, of: "shop") }
         return outcome(lane.committed)
     }

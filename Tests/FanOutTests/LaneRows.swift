@@ -1,4 +1,3 @@
-import Catalog
 import CatalogRecords
 import FanOut
 import Identifiers
@@ -58,8 +57,8 @@ struct LaneRows: ScopeTable {
     }
 
     mutating func set(_ scope: LaneScope, under key: [UInt8]) { write(key, scope.encoded()) }
-    mutating func set(_ start: EncodedStart, under key: [UInt8]) { write(key, start.bytes) }
-    mutating func removeChanges() { written = [] }
+    mutating func set(_ start: LedgerRow, under key: [UInt8]) { write(key, start.encoded()) }
+    mutating func set(start: EncodedStart, under key: [UInt8]) { write(key, start.bytes) }
 
     private mutating func write(_ key: [UInt8], _ value: [UInt8]) {
         written.append((key, value))
@@ -81,12 +80,11 @@ func surely<T>(_ body: () throws -> T) -> T {
     do { return try body() } catch { fatalError("\(error)") }
 }
 
-/// Returns a catalog of one app.
-func makeCatalog(of app: App = shop, segments: [String: SegmentRule] = [:]) -> CatalogSnapshot {
-    var catalog = CatalogSnapshot(apps: [app.id: app])
-    for (name, rule) in segments {
-        let segment = Segment(app: app.id, name: name, rule: rule)
-        _ = catalog.apply(key: segment.key, value: segment.encoded(), with: JSONReader())
-    }
-    return catalog
+/// A catalog of one app.
+struct OneApp: ExpanderCatalog {
+    var app = shop
+    var segments: [String: SegmentRule] = [:]
+
+    func app(_ id: String) -> App? { id == app.id ? app : nil }
+    func segment(_ name: String, of app: String) -> SegmentRule? { segments[name] }
 }

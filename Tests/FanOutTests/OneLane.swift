@@ -1,4 +1,3 @@
-import Catalog
 import FanOut
 import Identifiers
 import InstallationRecords
@@ -25,8 +24,7 @@ final class OneLane {
 
     /// - Parameter starts: the rows of `starts` that the lane has from the beginning.
     init(
-        jobsPerSheet: Int = 3, catalog: CatalogSnapshot = makeCatalog(),
-        starts: [(key: ScopeKey, value: String)] = []
+        jobsPerSheet: Int = 3, catalog: OneApp = OneApp(), starts: [(key: ScopeKey, value: String)] = []
     ) throws {
         topic.starts = starts.map { ($0.key.bytes, Array($0.value.utf8)) }
         directory = try TemporaryDirectory()

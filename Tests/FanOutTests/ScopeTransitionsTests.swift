@@ -12,17 +12,18 @@ struct ScopeTransitionsTests {
 
     @Test func `a token that arrives after an END and before a new start gets the END`() {
         var phase = ScopePhase.unknown
-        for event in [ScopeEvent.start, .update, .end] { phase = phase.after(event) }
+        for event in [ScopeEvent.start, .update, .end] { phase = phase.after(event).phase }
         #expect(phase == .ended)
-        #expect(phase.action(of: .lateToken) == .sendNewestEnd && phase.after(.lateToken) == .ended)
-        #expect(phase.action(of: .start) == .openGeneration)
-        #expect(ScopePhase.open.action(of: .lateToken) == .sendNewestState)
+        let late = phase.after(.lateToken)
+        #expect(late == ScopeTransition(phase: .ended, action: .sendNewestEnd))
+        #expect(late.phase.after(.start) == ScopeTransition(phase: .open, action: .openGeneration))
+        #expect(ScopePhase.open.after(.lateToken).action == .sendNewestState)
     }
 
     @Test func `only a start opens a scope, and only an END closes it`() {
         for phase in ScopePhase.allCases {
             for event in ScopeEvent.allCases {
-                let next = phase.after(event)
+                let next = phase.after(event).phase
                 let expected: ScopePhase =
                     switch event {
                     case .start: .open
@@ -37,13 +38,13 @@ struct ScopeTransitionsTests {
     @Test func `a send that a newer END has overtaken reaches no phone`() {
         for phase in ScopePhase.allCases {
             for event in [ScopeEvent.overtakenStart, .overtakenUpdate, .overtakenEnd] {
-                #expect(phase.action(of: event) == .nothing)
+                #expect(phase.after(event).action == .nothing)
             }
         }
     }
 
     @Test func `each effect has a cell`() {
-        let used = ScopePhase.allCases.flatMap { phase in ScopeEvent.allCases.map { phase.action(of: $0) } }
+        let used = ScopePhase.allCases.flatMap { phase in ScopeEvent.allCases.map { phase.after($0).action } }
         #expect(Set(used) == Set(ScopeAction.allCases))
     }
 
@@ -53,8 +54,9 @@ struct ScopeTransitionsTests {
         let head = ["| event | never started | open | ended |", "|---|---|---|---|"]
         let rows = ScopeEvent.allCases.map { event in
             let cells = ScopePhase.allCases.map { phase in
-                let next = phase.after(event)
-                return text(phase.action(of: event)) + (next == phase ? "" : "; then \(next)")
+                let transition = phase.after(event)
+                return text(transition.action)
+                    + (transition.phase == phase ? "" : "; then \(transition.phase)")
             }
             return "| \(text(event)) | " + cells.joined(separator: " | ") + " |"
         }
@@ -98,17 +100,6 @@ struct ScopeTransitionsTests {
             "no start without `restart`"
         case .forgetTokens: "its tokens are removed"
         case .nothing: "nothing"
-        }
-    }
-}
-
-extension ScopePhase {
-    /// Returns the phase after an event.
-    fileprivate func after(_ event: ScopeEvent) -> ScopePhase {
-        switch action(of: event) {
-        case .openGeneration: .open
-        case .endGeneration: .ended
-        default: self
         }
     }
 }

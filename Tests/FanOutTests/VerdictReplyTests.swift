@@ -124,9 +124,7 @@ struct VerdictReplyTests {
         }
         #expect(
             try planner.plan(update("u3"), at: 0, in: &rows, app: nil).reply?.verdict.verdict == .unknownApp)
-        #expect(
-            planner.refuse(update("u4"), stamp: 0, because: "r", in: Rows()).reply?.verdict.verdict
-                == .refused)
+        #expect(planner.refuse(update("u4"), stamp: 0, because: "r").reply?.verdict.verdict == .refused)
         #expect(try planner.plan(makeSend(.update, id: "u5"), at: 0, in: &rows).reply == nil)
         var dryRun = update("u6", ifVersion: 0)
         dryRun.isDryRun = true

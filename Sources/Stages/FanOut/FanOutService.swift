@@ -3,8 +3,8 @@ package import StageSupport
 package import Telemetry
 package import Topics
 
-/// The stage that turns sends into jobs. It has two kinds of loop, each with its own thread. The planner assigns a
-/// version and lanes to each send. The expander walks through the recipients of a lane.
+/// The stage that turns sends into jobs. It has two kinds of loop, each with its own thread. The planner
+/// assigns a version and lanes to each send. The expander walks through the recipients of a lane.
 package final class FanOutService: LoopStage {
     package static let name = "fan-out"
     package static let summary = "turns each send into one job for each token"
@@ -15,18 +15,18 @@ package final class FanOutService: LoopStage {
         .schedulesAuto, .registry, .starts, .jobsUrgent, .jobs, .deadLetters,
     ]
 
-    /// The numbers of the loops within the process. The slot and this number make a loop's Kafka identity, so a number
-    /// is never used for another loop.
+    /// The numbers of the loops within the process. The slot and this number make a loop's Kafka identity, so
+    /// a number is never used for another loop.
     package enum Loop: Int, CaseIterable, Sendable {
         case planner = 0
         case expander = 1
     }
 
-    /// The freed memory that each heap keeps. Kafka client threads have separate heaps. Without a limit, memory from
-    /// their busiest moment was a third of the process.
+    /// The freed memory that each heap keeps. Kafka client threads have separate heaps. Without a limit,
+    /// memory from their busiest moment was a third of the process.
     private static let keptBytes: Int32 = 8 << 20
-    /// The size from which allocations are mapped. LMDB allocates lists of 1 and 2 MiB for each file and hardly uses
-    /// them. Mapped and unused, they take no memory.
+    /// The size from which allocations are mapped. LMDB allocates lists of 1 and 2 MiB for each file and
+    /// hardly uses them. Mapped and unused, they take no memory.
     private static let mappedBytes: Int32 = 1 << 20
 
     package let threads: StageThreads

@@ -7,16 +7,29 @@ package import Store
 package struct FanOutSettings: OperatorSettings {
     /// The most sends of one planner transaction. The next transaction takes the rest.
     package var batchSendsMax = 2000
+    /// The most bytes of sends of one transaction.
+    package var batchBytesMax = 8 << 20
     /// The number of failed transactions with only one send after which that send becomes a dead letter.
     package var loneSendTriesMax = 20
-    /// The most rows of a loop that are committed and not yet read back. Above it the planner stops reading sends, and
-    /// the expander stops expanding. Above half of it, walks wait.
+    /// The most rows of a loop that are committed and not yet read back. Above it the planner stops reading sends, and the
+    /// expander stops expanding. Above half of it, walks wait.
     package var overlayRowsMax = 100_000
     /// The most bytes of these rows, with the same behavior.
     package var overlayBytesMax = 24 << 20
     /// The most groups of an app, in all partitions, that phones have named and no send has used. Beyond it,
     /// subscriptions to further groups are not stored, and the sends to unknown groups of the app go to all lanes.
     package var subscribedGroupsMax = 2_000_000
+    /// The size that the Kafka library prefetches for each loop. In memory, small records take several times
+    /// as much.
+    package var prefetchKibibytesMax = 8192
+    /// The size, still compressed, that one partition can take in a broker's answer. So an answer holds
+    /// records of several partitions.
+    package var partitionKibibytesMax = 256
+    /// The size, still compressed, of one broker's answer.
+    package var fetchKibibytesMax = 4096
+    /// The same limit for a lane's expansions. It is about the amount that the expander reads ahead of a
+    /// lane. The expander would discard any further records, while other lanes wait for them and fall behind.
+    package var laneKibibytesMax = 32
     /// The interval at which all groups are checked for expired rows.
     package var sweepMilliseconds = 3_600_000
     /// The approximate longest duration of an expander transaction. It walks for half of that time, because the commit
@@ -59,15 +72,11 @@ package struct FanOutSettings: OperatorSettings {
 
 extension LoopConfiguration {
     /// Takes the settings that both loops have.
-    ///
-    /// - Parameter kibibytes: the size, still compressed, that one partition can take in a broker's answer.
-    mutating func apply(_ settings: FanOutSettings, fetchingForEachPartition kibibytes: Int) {
+    mutating func apply(_ settings: FanOutSettings, partitionKibibytesMax: Int) {
         viewLimits = settings.viewLimits
         sessionMilliseconds = settings.sessionMilliseconds
-        partitionKibibytesMax = kibibytes
-        // An answer holds records of several partitions.
-        fetchKibibytesMax = 4096
-        // In memory, small records take several times as much.
-        prefetchKibibytesMax = 8192
+        prefetchKibibytesMax = settings.prefetchKibibytesMax
+        self.partitionKibibytesMax = partitionKibibytesMax
+        fetchKibibytesMax = settings.fetchKibibytesMax
     }
 }

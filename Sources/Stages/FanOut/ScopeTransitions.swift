@@ -61,7 +61,7 @@ enum ScopeEvent: CaseIterable {
 
 /// The effect of an event.
 enum ScopeAction: CaseIterable {
-    /// The start opens the scope: a generation begins with its own state.
+    /// The start opens a generation with its own state.
     case openGeneration
     /// The start adds recipients to the open generation. They get the newest state of the scope.
     case joinGeneration
@@ -69,8 +69,8 @@ enum ScopeAction: CaseIterable {
     case sendState
     /// Phones get the END, and the generation is closed.
     case endGeneration
-    /// The scope has ended already. The planner refuses this END. A lane only meets an END that ended the scope itself:
-    /// the lane noted it in the recipient's row before the walk came to the recipient. So phones get it.
+    /// The scope has ended already. The planner refuses the END. A lane sees this action in one more case: it has noted
+    /// the END itself in a recipient's row before the walk came to the recipient. Then phones get the END.
     case repeatEnd
     /// Phones get nothing. The planner refuses the update, and a lane leaves the recipient out.
     case refuseUpdate
@@ -91,32 +91,45 @@ enum ScopeAction: CaseIterable {
     case nothing
 }
 
+/// One cell of the table.
+struct ScopeTransition: Equatable {
+    let phase: ScopePhase
+    let action: ScopeAction
+}
+
 extension ScopePhase {
-    /// Returns a cell of the table.
-    func action(of event: ScopeEvent) -> ScopeAction {
+    func after(_ event: ScopeEvent) -> ScopeTransition {
         switch (event, self) {
-        case (.start, .unknown), (.start, .ended): .openGeneration
-        case (.start, .open): .joinGeneration
-        case (.update, .unknown), (.update, .open): .sendState
-        case (.update, .ended): .refuseUpdate
-        case (.end, .unknown), (.end, .open): .endGeneration
-        case (.end, .ended): .repeatEnd
-        case (.overtakenStart, _), (.replacedUpdate, _), (.overtakenUpdate, _), (.overtakenEnd, _): .nothing
-        case (.cancelOfNewestUpdate, .unknown), (.cancelOfNewestUpdate, .open): .restoreState
+        case (.start, .unknown), (.start, .ended): ScopeTransition(phase: .open, action: .openGeneration)
+        case (.start, .open): stay(.joinGeneration)
+        case (.update, .unknown), (.update, .open): stay(.sendState)
+        case (.update, .ended): stay(.refuseUpdate)
+        case (.end, .unknown), (.end, .open): ScopeTransition(phase: .ended, action: .endGeneration)
+        case (.end, .ended): stay(.repeatEnd)
+        case (.overtakenStart, _), (.replacedUpdate, _), (.overtakenUpdate, _), (.overtakenEnd, _):
+            stay(.nothing)
+        case (.cancelOfNewestUpdate, .unknown), (.cancelOfNewestUpdate, .open): stay(.restoreState)
         // The END is the newest state, and a cancel does not open the scope again.
-        case (.cancelOfNewestUpdate, .ended), (.cancelOfOlderSend, _): .dropRest
+        case (.cancelOfNewestUpdate, .ended), (.cancelOfOlderSend, _): stay(.dropRest)
         // `lateTokenOfStart` never meets `unknown`, because its start has opened the scope.
         case (.lateToken, .unknown), (.lateToken, .open), (.login, .unknown), (.login, .open),
             (.lateTokenOfStart, .unknown):
-            .sendNewestState
-        case (.lateToken, .ended), (.login, .ended), (.lateTokenOfStart, .ended): .sendNewestEnd
-        case (.lateTokenOfStart, .open): .nothing
-        case (.logout, _): .leavePhone
-        case (.dismissal, .unknown), (.dismissal, .open): .excludeFromStarts
-        case (.dismissal, .ended): .nothing
-        case (.erasure, _): .forgetTokens
+            stay(.sendNewestState)
+        case (.lateToken, .ended), (.login, .ended), (.lateTokenOfStart, .ended): stay(.sendNewestEnd)
+        case (.lateTokenOfStart, .open): stay(.nothing)
+        case (.logout, _): stay(.leavePhone)
+        case (.dismissal, .unknown), (.dismissal, .open): stay(.excludeFromStarts)
+        case (.dismissal, .ended): stay(.nothing)
+        case (.erasure, _): stay(.forgetTokens)
         }
     }
+
+    private func stay(_ action: ScopeAction) -> ScopeTransition {
+        ScopeTransition(phase: self, action: action)
+    }
+
+    /// The effect of a send that arrives in the order of the scope.
+    func action(of event: PushEvent) -> ScopeAction { after(ScopeEvent(event)).action }
 }
 
 // MARK: The rows of the planner

@@ -30,16 +30,28 @@ extension LaneScope {
 extension Expander {
     /// Counts the members that a walk has not visited, because it ends early. The members of a segment are not known
     /// without a walk, so a start only notes that it did not visit all of them.
-    func countRest(of walk: inout ExpansionWalk) throws(StoreError) {
-        let key = walk.expansion.key
-        guard walk.expansion.content.event != .start, let group = key.group else {
+    mutating func countRest(of walk: inout ExpansionWalk, in whole: LaneScope) throws(StoreError) {
+        guard walk.expansion.content.event != .start, let group = walk.expansion.key.group else {
             walk.expansion.tally.hasEndedEarly = true
             return
         }
-        var members = try registry.memberCount(of: group, app: key.app)
-        if mayHaveJoined(walk) { members += try joinedCount(of: key) }
+        var members = try registry.memberCount(of: group, app: walk.expansion.key.app)
+        if mayHaveJoined(walk, whole) { members += try joinedCount(of: walk.expansion.key) }
         let rest = max(0, members - walk.expansion.tally.targeted)
         walk.expansion.tally.targeted += rest
         walk.expansion.tally.dropped += rest
+    }
+
+    /// Returns the number of the activities that have joined the group, and that are still in the registry without a
+    /// group.
+    private func joinedCount(of group: ScopeKey) throws(StoreError) -> Int {
+        var count = 0
+        var range = KeyRange.everything
+        while true {
+            let joined = try table.joinedActivities(of: group, in: range, countMax: Self.joinedAtATimeMax)
+            count += try registry.countOfActivitiesWithoutGroup(among: joined.map(\.id), app: group.app)
+            guard joined.count == Self.joinedAtATimeMax, let last = joined.last else { return count }
+            range.advance(past: last.position.span)
+        }
     }
 }

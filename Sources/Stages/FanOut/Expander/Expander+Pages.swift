@@ -20,8 +20,8 @@ enum ExpansionExclusion {
     static let started = "started"
     /// The recipient's generation in the group has ended, or the activity by its id.
     static let ended = "ended"
-    /// The send names a user without a token for it. It counts a person and not a token, so `targeted` does not include
-    /// it.
+    /// The send names a user without a token for it. It counts a person and not a token, so `targeted` does
+    /// not include it.
     static let withoutToken = "without_token"
 }
 
@@ -31,29 +31,37 @@ extension Expander {
     /// - Parameters:
     ///   - named: the recipients of a list, by their texts.
     ///   - isOfJoined: whether the page is of activities that have joined the group.
-    func take(
-        _ page: borrowing TokenPage, of walk: inout ExpansionWalk,
-        named: [[UInt8]: Expansion.ScopedRecipient] = [:], isOfJoined: Bool = false
+    mutating func take(
+        _ page: borrowing TokenPage, of walk: inout ExpansionWalk, whole: LaneScope,
+        named: [[UInt8]: Expansion.ScopedRecipient], isOfJoined: Bool = false
     ) throws(StoreError) {
         walk.rows += page.count + page.exclusions.total
         walk.expansion.tally.count(page.exclusions)
         if page.isEmpty { return }
-        let (key, whole) = (walk.expansion.key, walk.whole)
         let isStart = walk.expansion.content.event == .start
+        var ledger: LedgerPart?
         // All tokens of a page get the same decision, unless recipients are named or have their own rows.
         let shared = named.isEmpty ? try decide(for: nil, own: nil, whole: whole, in: walk) : nil
         let isAlike = named.isEmpty && whole.namesWithRows.isEmpty
         var decision = shared ?? .drop
         var recipient: [UInt8] = []
         var endedActivities: [LaneScope.EndedActivity] = []
+        let keys = walk.expansion.key.group.map { LedgerKeyWriter(app: walk.expansion.key.app, group: $0) }
         for index in 0..<page.count {
-            if !isStart, try !isIncluded(page[index], key, isOfJoined: isOfJoined) { continue }
+            if !isStart, page[index].group == nil {
+                // An activity that has neither reported nor joined this group belongs to another one.
+                let key = walk.expansion.key
+                if let group = key.group, try !isMember(page[index], of: group, app: key.app) { continue }
+            } else if isOfJoined {
+                // This activity had joined the group and has reported it since. So it is in another page.
+                continue
+            }
             walk.expansion.tally.targeted += 1
             if !isAlike, recipient.isEmpty || !recipient.equals(page[index].recipient) {
                 recipient = [UInt8](copying: page[index].recipient)
                 if !named.isEmpty { walk.reached.insert(recipient) }
                 var own: LaneScope?
-                if let keys = walk.keys, !named.isEmpty || whole.namesWithRows.mayContain(recipient.span) {
+                if let keys, !named.isEmpty || whole.namesWithRows.mayContain(recipient.span) {
                     keys.writeScopeKey(of: recipient.span, into: &rowKey)
                     own = try table.scope(for: rowKey)
                 }
@@ -66,34 +74,40 @@ extension Expander {
             }
             switch decision {
             case .drop: walk.expansion.tally.dropped += 1
-            case .exclude(let reason): walk.expansion.tally.exclude(as: reason)
+            case .exclude(let reason): walk.expansion.tally.excludedByReason[reason, default: 0] += 1
             case .send(let variant, let generation, let version):
                 // An END by the activity's id counts for its own generation. If the phone has missed that END, the
                 // activity still runs, and a later generation includes it again.
                 if !endedActivities.isEmpty, let activity = page[index].activity,
                     endedActivities.contains(where: { $0.activity == activity && $0.endVersion > generation })
                 {
-                    walk.expansion.tally.exclude(as: ExpansionExclusion.ended)
-                } else if try isStarted(page[index], in: generation, with: version, &walk) {
-                    walk.expansion.tally.exclude(as: ExpansionExclusion.started)
-                } else {
-                    add(page[index], as: variant, of: &walk)
+                    walk.expansion.tally.excludedByReason[ExpansionExclusion.ended, default: 0] += 1
+                    continue
                 }
+                if isStart, let keys {
+                    if ledger?.generation != generation || ledger?.start.row.version != version {
+                        ledger = LedgerPart(generation, version: version, by: walk.expansion, at: latest)
+                    }
+                    guard let ledger,
+                        try recordStart(of: page[index], as: ledger, keys: keys, by: walk.expansion)
+                    else {
+                        walk.expansion.tally.excludedByReason[ExpansionExclusion.started, default: 0] += 1
+                        continue
+                    }
+                }
+                if walk.expansion.targets == .newMembers,
+                    !mayHaveEarlierActivities(endVersion: whole.endVersion), let keys,
+                    let start = try start(of: page[index], in: generation, keys), start.version >= version
+                {
+                    // The start has brought the phone this state.
+                    continue
+                }
+                add(page[index], as: variant, of: &walk)
             }
         }
     }
 
-    /// Whether an activity of the page gets the sends of the scope here. Activities without a reported group are of a
-    /// group only if they have joined it. Those that have joined a group and reported one since are in another page.
-    private func isIncluded(
-        _ row: borrowing TokenPageRow, _ key: ScopeKey, isOfJoined: Bool
-    ) throws(StoreError) -> Bool {
-        if row.group != nil { return !isOfJoined }
-        guard let group = key.group else { return true }
-        return try isMember(row, of: group, app: key.app)
-    }
-
-    private func add(
+    private mutating func add(
         _ row: borrowing TokenPageRow, as variant: JobOutput.Variant, of walk: inout ExpansionWalk
     ) {
         walk.expansion.tally.countJob(on: row.os)
@@ -109,82 +123,61 @@ extension Expander {
 
     // MARK: The ledger
 
-    /// Whether a start on the installation has brought what the expansion brings: its start, or the state in the answer
-    /// to a subscription. A start of the expansion is noted in the ledger.
-    private func isStarted(
-        _ row: borrowing TokenPageRow, in generation: Int64, with version: Int64, _ walk: inout ExpansionWalk
-    ) throws(StoreError) -> Bool {
-        guard let keys = walk.keys else { return false }
-        if walk.expansion.content.event == .start {
-            if walk.sharedStart?.generation != generation || walk.sharedStart?.start.row.version != version {
-                walk.sharedStart = SharedStart(generation, version: version, by: walk.expansion, at: latest)
+    /// The parts that the ledger rows of a page share.
+    private struct LedgerPart {
+        let generation: Int64
+        let text: [UInt8]
+        let start: EncodedStart
+        /// The time at which the generation opened, in milliseconds since 1970.
+        let openedAt: Int64
+
+        init(_ generation: Int64, version: Int64, by expansion: Expansion, at now: Int64) {
+            self.generation = generation
+            text = Array(String(generation).utf8)
+            let isOwn = generation != expansion.generation
+            if isOwn, generation == version {
+                // This start opens the recipient's own generation.
+                openedAt = expansion.acceptedAt
+            } else if !isOwn, let time = expansion.openedAt {
+                openedAt = time
+            } else {
+                openedAt = SendSequence.milliseconds(of: generation)
             }
-            guard let shared = walk.sharedStart else { return false }
-            return try !noteStart(on: row, as: shared, keys: keys, by: walk.expansion)
+            start = EncodedStart(
+                LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
         }
-        guard walk.expansion.targets == .newMembers,
-            !mayHaveEarlierActivities(endVersion: walk.whole.endVersion),
-            let start = try start(of: row, in: generation, keys)
-        else { return false }
-        return start.version >= version
     }
 
     /// Adds a start to the ledger. Returns false if this generation already has a start on the installation.
-    private func noteStart(
-        on row: borrowing TokenPageRow, as shared: SharedStart, keys: LedgerKeyWriter, by expansion: Expansion
+    private mutating func recordStart(
+        of row: borrowing TokenPageRow, as ledger: LedgerPart, keys: LedgerKeyWriter, by expansion: Expansion
     ) throws(StoreError) -> Bool {
-        if isStartedElsewhere(row, as: shared, by: expansion) { return false }
-        keys.writeLedgerKey(
-            of: row.recipient, on: row.installation, generation: shared.generationText, into: &rowKey)
+        if isStartedElsewhere(row, in: ledger, by: expansion) { return false }
+        keys.writeLedgerKey(of: row.recipient, on: row.installation, generation: ledger.text, into: &rowKey)
         let isStarted = try table.hasStart(for: rowKey)
         if isStarted, !expansion.forcesRestart { return false }
         if expansion.isDryRun { return true }
-        guard isStarted, let known = try table.start(for: rowKey) else {
-            table.set(shared.start, under: rowKey)
-            return true
+        if isStarted, let known = try table.start(for: rowKey) {
+            // There may be two activities now, and one of them may show the state of the older start. So the older
+            // version counts.
+            var changed = ledger.start.row
+            changed.version = min(known.version, changed.version)
+            changed.report = .ambiguous
+            table.set(changed, under: rowKey)
+        } else {
+            table.set(start: ledger.start, under: rowKey)
         }
-        // There may be two activities now, and one of them may show the state of the older start. So the older version
-        // counts.
-        var changed = shared.start.row
-        changed.version = min(known.version, changed.version)
-        changed.report = .ambiguous
-        table.set(EncodedStart(changed), under: rowKey)
         return true
     }
 
     /// Whether a previous recipient of the installation may have received this start. That is the case if the send was
     /// accepted before the installation moved. Without `restart`, a generation that opened before the move also counts.
     private func isStartedElsewhere(
-        _ row: borrowing TokenPageRow, as shared: SharedStart, by expansion: Expansion
+        _ row: borrowing TokenPageRow, in ledger: LedgerPart, by expansion: Expansion
     ) -> Bool {
         guard !row.hasMovedAway, let movedAt = row.movedAt else { return false }
         if expansion.acceptedAt < movedAt { return true }
-        return !expansion.forcesRestart && shared.openedAt < movedAt
-    }
-}
-
-/// The parts that the ledger rows of a page share.
-struct SharedStart {
-    let generation: Int64
-    let generationText: [UInt8]
-    let start: EncodedStart
-    /// The time at which the generation opened, in milliseconds since 1970.
-    let openedAt: Int64
-
-    init(_ generation: Int64, version: Int64, by expansion: Expansion, at now: Int64) {
-        self.generation = generation
-        generationText = Array(String(generation).utf8)
-        let isOwn = generation != expansion.generation
-        if isOwn, generation == version {
-            // This start opens the recipient's own generation.
-            openedAt = expansion.acceptedAt
-        } else if !isOwn, let time = expansion.openedAt {
-            openedAt = time
-        } else {
-            openedAt = SendSequence.milliseconds(of: generation)
-        }
-        start = EncodedStart(
-            LedgerRow(version: version, startedAt: now, type: expansion.content.attributesType ?? ""))
+        return !expansion.forcesRestart && ledger.openedAt < movedAt
     }
 }
 
@@ -194,8 +187,6 @@ extension ExclusionCounts {
 }
 
 extension LaneTally {
-    mutating func exclude(as reason: String) { excludedByReason[reason, default: 0] += 1 }
-
     /// Counts exclusions. Recipients outside the audience are not counted.
     mutating func count(_ exclusions: ExclusionCounts) {
         if exclusions.total == 0 { return }

@@ -4,18 +4,18 @@ internal import Payloads
 internal import Sends
 internal import Store
 
-// The decision whether a recipient gets the content of an expansion, and in which version. It depends only on versions,
-// which have one order for each recipient. So the order in which expansions are walked does not matter. `RecipientRows`
-// says which event the expansion is for the recipient, and `ScopePhase` what that event does.
+// The decision whether a recipient gets the content of an expansion, and in which version. It depends only on
+// versions, which have one order for each recipient. So the order in which expansions are walked does not matter.
+// `RecipientRows` says which event the expansion is for the recipient, and `ScopePhase` what that event does.
 
 extension Expander {
     /// Decides whether a recipient gets an expansion, and keeps a raised timestamp in the recipient's row.
     ///
     /// - Parameters:
     ///   - scoped: the recipient's entry, if the expansion names recipients.
-    ///   - own: the recipient's row in the group, if there can be one. Its key is then `rowKey`.
+    ///   - own: the recipient's row in the group, if there can be one.
     ///   - whole: the group's row. Empty for a private group.
-    func decide(
+    mutating func decide(
         for scoped: Expansion.ScopedRecipient?, own: LaneScope?, whole: LaneScope, in walk: ExpansionWalk
     ) throws(StoreError) -> RecipientDecision {
         let expansion = walk.expansion
@@ -25,7 +25,7 @@ extension Expander {
         let rows = RecipientRows(whole: whole, own: own)
         let event = rows.event(of: expansion, generation: push.generation, version: push.version)
         let generation = rows.generation(joinedBy: push.generation, with: expansion.content.event)
-        switch rows.phase(in: generation).action(of: event) {
+        switch rows.phase(in: generation).after(event).action {
         case .openGeneration, .joinGeneration, .sendState, .endGeneration, .repeatEnd: break
         case .refuseUpdate: return .exclude(ExpansionExclusion.ended)
         case .nothing:
@@ -43,15 +43,15 @@ extension Expander {
             of: expansion.content.event, version: push.version, generation: generation,
             planned: push.timestamp)
         if let own, timestamp > push.timestamp, !expansion.isDryRun {
-            keep(timestamp, of: push, opening: isStart ? generation : nil, in: own, under: rowKey)
+            keep(timestamp, of: isStart ? generation : push.version, opensGeneration: isStart, in: own)
         }
         push.timestamp = timestamp
         if isStart {
             var newest = push
             newest.catchUp(with: whole, without: rows.cancelledSends)
             if let own { newest.catchUp(with: own, without: rows.cancelledSends) }
-            // If the newest state does not fit into a start, it follows as an update after the phone has reported its
-            // token.
+            // If the newest state does not fit into a start, it follows as an update after the phone has
+            // reported its token.
             if newest.carriesNewerState, let variant = variantIfItFits(of: sharedPush(of: newest, walk)) {
                 return .send(variant, generation: newest.generation, version: newest.version)
             }
@@ -60,19 +60,15 @@ extension Expander {
             variant(of: sharedPush(of: push, walk)), generation: push.generation, version: push.version)
     }
 
-    /// Keeps a raised timestamp in the recipient's row, so that the next send goes above it.
-    ///
-    /// - Parameter generation: the generation that a start opens.
-    private func keep(
-        _ timestamp: Int64, of push: PushContentVersion, opening generation: Int64?, in own: LaneScope,
-        under key: [UInt8]
+    /// Keeps a raised timestamp in the recipient's row, whose key is `rowKey`, so that the next send goes above it.
+    mutating func keep(
+        _ timestamp: Int64, of version: Int64, opensGeneration: Bool = false, in own: LaneScope
     ) {
-        let version = generation ?? push.version
         guard version > own.timestampVersion else { return }
         var own = own
-        if let generation { (own.generation, own.generationTimestamp) = (generation, timestamp) }
+        if opensGeneration { (own.generation, own.generationTimestamp) = (version, timestamp) }
         (own.timestamp, own.timestampVersion) = (timestamp, version)
-        set(own, under: key)
+        set(own, under: rowKey)
     }
 
     private func sharedPush(of push: PushContentVersion, _ walk: ExpansionWalk) -> SharedPush {
@@ -110,7 +106,8 @@ private struct PushContentVersion {
         if expansion.content.event == .start { version = max(version, generation) }
     }
 
-    /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as the others.
+    /// Replaces the start's state by the newest state of the scope, so that a late start shows the same as
+    /// the others.
     mutating func catchUp(with scope: LaneScope, without cancelled: Set<String>) {
         guard let newest = scope.standing(without: cancelled), newest.version >= version,
             newest.version >= generation, newest.content.event != .end

@@ -1,14 +1,13 @@
-internal import Catalog
 internal import CatalogRecords
 internal import Identifiers
 internal import Jobs
 internal import Payloads
-internal import Registry
+package import Registry
 package import Sends
 package import Store
 
-// The safety END. The system ends an activity after eight hours, with the state that it then shows. Shortly before, the
-// lane ends it with the newest state of its scope.
+// The safety END. The system ends an activity after eight hours, with the state that it then shows. Shortly
+// before, the lane ends it with the newest state of its scope.
 
 /// The END of an activity before the system's own END.
 package enum SafetyEnd {
@@ -31,10 +30,10 @@ package enum SafetyEnd {
 
 extension Expander {
     /// Ends the activities of a start, and records that in the ledger.
-    package func addSafetyEnd(for key: LedgerKey) throws(StoreError) {
+    package mutating func addSafetyEnd(for key: LedgerKey, page: inout TokenPage) throws(StoreError) {
         let bytes = key.bytes
         guard var start = try table.start(for: bytes), SafetyEnd.isDue(start, at: now),
-            let app = catalog.apps[key.app]
+            let app = catalog.app(key.app)
         else { return }
         var scopes: [LaneScope] = []
         for scope in key.scopes {
@@ -47,22 +46,30 @@ extension Expander {
         let timestamp = max(now / 1000, scopes.lazy.map(\.timestamp).max() ?? 0)
         let hasEnded = key.hasEnded(start, byEndOf: endVersion)
         start.safetyEndVersion = hasEnded ? endVersion : version
-        table.set(EncodedStart(start), under: bytes)
+        table.set(start, under: bytes)
         // The current activity may be of a later generation.
         if hasEnded { return }
         let installation = Array(key.installation.utf8)
+        var variant: JobOutput.Variant?
         var selection = TokenSelection(
             app: key.app, tokens: key.tokens, environments: app.environments, now: now)
         selection.recipients = NamedRecipients([key.recipient])
-        let push = safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
-        try forEachRow(of: selection) { row throws(StoreError) in
-            guard installation.equals(row.installation), try isStart(key, of: row) else { return }
-            output.add(row, type: row.attributesType, as: variant(of: push), isUrgent: false)
+        var cursor: PageCursor? = PageCursor()
+        while let place = cursor {
+            cursor = try registry.fillPage(with: selection, from: place, into: &page)
+            for index in 0..<page.count where installation.equals(page[index].installation) {
+                guard try isStart(key, of: page[index]) else { continue }
+                let made =
+                    variant
+                    ?? safetyEnd(of: key, showing: newest, version: version, timestamp: timestamp, by: app)
+                variant = made
+                output.add(page[index], type: page[index].attributesType, as: made, isUrgent: false)
+            }
         }
     }
 
-    /// Whether the row's activity comes from this start. An activity that was added without a group and has reported or
-    /// joined one since then belongs to that group.
+    /// Whether the row's activity comes from this start. An activity that was added without a group and has
+    /// reported or joined one since then belongs to that group.
     private func isStart(_ key: LedgerKey, of row: borrowing TokenPageRow) throws(StoreError) -> Bool {
         switch key.subject {
         case .group(let group): return try isMember(row, of: group, app: key.app)
@@ -70,9 +77,9 @@ extension Expander {
         }
     }
 
-    private func safetyEnd(
+    private mutating func safetyEnd(
         of key: LedgerKey, showing newest: ScopeState?, version: Int64, timestamp: Int64, by app: App
-    ) -> SharedPush {
+    ) -> JobOutput.Variant {
         var content = PushContent(.end)
         content.contentState = newest?.content.contentState
         // The upper bound of the time, because senders drop a job whose deadline is too early.
@@ -82,7 +89,7 @@ extension Expander {
             app: key.app, environment: .production, send: newest?.send ?? SafetyEnd.send, group: key.group,
             scope: .recipient, generation: key.generation, version: version, event: .end, deadline: deadline,
             acceptedAt: now)
-        return SharedPush(head: head, content: content, timestamp: timestamp)
+        return variant(of: SharedPush(head: head, content: content, timestamp: timestamp))
     }
 
     /// Notes in the ledger that an activity has reported a token. An activity that its app started is added, because
@@ -92,11 +99,11 @@ extension Expander {
     ///   - generation: the newest generation of its group that the lane knows.
     ///   - endVersion: the version of the newest END of its scopes.
     /// - Returns: the ledger's row of this generation on the installation, as it was before.
-    func noteReport(
+    mutating func noteReport(
         of row: borrowing TokenPageRow, of recipient: Recipient, as subject: ScopeKey.Subject,
         generation: Int64, endVersion: Int64, app: String
     ) throws(StoreError) -> LedgerRow? {
-        let installation = String(copying: row.installation)
+        let installation = String(decoding: [UInt8](copying: row.installation), as: UTF8.self)
         let key = LedgerKey(
             app: app, subject: subject, recipient: recipient, generation: SafetyEnd.appStartedGeneration,
             installation: installation)
@@ -108,28 +115,27 @@ extension Expander {
                 if start.report == .awaited {
                     var arrived = start
                     arrived.report = .arrived
-                    table.set(EncodedStart(arrived), under: startedKey)
+                    table.set(arrived, under: startedKey)
                 }
                 return start
             }
         }
         guard let type = row.attributesType else { return nil }
         let bytes = key.bytes
-        // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart` is cheaper
-        // than a read.
+        // A row that has ended belongs to an earlier activity. There is nearly always no row, and `hasStart`
+        // is cheaper than a read.
         if try table.hasStart(for: bytes), let known = try table.start(for: bytes),
             known.safetyEndVersion == 0, !key.hasEnded(known, byEndOf: endVersion)
         {
             return nil
         }
         var started = LedgerRow(
-            version: 0, startedAt: latest, type: String(copying: type))
+            version: 0, startedAt: latest, type: String(decoding: [UInt8](copying: type), as: UTF8.self))
         started.report = .arrived
-        table.set(EncodedStart(started), under: bytes)
+        table.set(started, under: bytes)
         return nil
     }
 }
-
 extension LedgerKey {
     /// The scopes whose newest state the activity shows.
     fileprivate var scopes: [ScopeKey] {

@@ -5,80 +5,99 @@ internal import Registry
 internal import Sends
 internal import Store
 
-// The beginning of an expansion: the lane notes the send in the rows of its scopes. One planner at a time writes the
-// expansions of a group into one partition, so a lane begins them in the order of their sequence. It begins all
-// recipients of an expansion before it reads the next record. So every later token or send finds the newest state.
+// The beginning of an expansion in the rows of its scopes. One planner at a time writes the expansions of a group into
+// one partition, so a lane begins them in the order of their sequence. It begins all recipients of an expansion before
+// it reads the next record. So every later token or send finds the newest state.
+//
+// The parameter `scopeKey` is the key of the expansion's scope, which is made once for a page.
 
 extension Expander {
-    /// Begins an expansion: replaces named activities by their owners, chooses where the walk begins, and notes the
-    /// send in the rows of its scopes.
-    func begin(_ walk: inout ExpansionWalk) throws(StoreError) {
-        try nameOwners(in: &walk)
-        try reopenGenerations(in: &walk.expansion)
-        walk.expansion.cursor = try firstCursor(of: walk)?.walkBytes
-        if walk.expansion.isDryRun { return }
-        guard case .recipients(let list) = walk.expansion.targets else { return try noteInGroupRow(walk) }
-        // A start for named recipients also changes the group's row. An update or an END for them does not.
-        if walk.expansion.content.event == .start, walk.expansion.key.recipient == nil {
-            try noteInGroupRow(walk)
+    /// Begins an expansion: replaces named activities by their owners, chooses the first cursor of the walk, and writes
+    /// the rows of the scopes.
+    mutating func begin(
+        _ expansion: inout Expansion, under scopeKey: [UInt8], _ app: App, by page: inout TokenPage
+    ) throws(StoreError) {
+        try nameRecipients(of: &expansion, under: scopeKey, app, by: &page)
+        try reopenGenerations(in: &expansion)
+        if expansion.cursor == nil {
+            expansion.cursor = try firstCursor(of: expansion, under: scopeKey)?.walkBytes
         }
-        try noteInRecipientRows(of: list[...], walk)
+        if expansion.isDryRun { return }
+        guard case .recipients(let list) = expansion.targets else {
+            return try beginWhole(expansion, under: scopeKey)
+        }
+        // A start for named recipients also changes the group's row. An update or an END for them does not.
+        if expansion.content.event == .start, expansion.key.recipient == nil {
+            try beginWhole(expansion, under: scopeKey)
+        }
+        try begin(expansion, for: list[...], under: scopeKey)
     }
 
-    private func noteInGroupRow(_ walk: ExpansionWalk) throws(StoreError) {
-        let expansion = walk.expansion
-        let found = try table.scope(for: walk.scopeKey)
+    private mutating func beginWhole(_ expansion: Expansion, under scopeKey: [UInt8]) throws(StoreError) {
+        let found = try table.scope(for: scopeKey)
         var scope = found ?? .unsubscribed
         if try completesSubscription(expansion, knownBefore: found) { scope.subscription = .answered }
-        scope.noteSend(
-            with: expansion.state(version: expansion.version, timestamp: expansion.timestamp),
+        scope.begin(
+            expansion.state(version: expansion.version, timestamp: expansion.timestamp),
             as: expansion.content.event, generation: expansion.generation, walk: expansion.cursor)
-        if scope != found ?? .unsubscribed { set(scope, under: walk.scopeKey) }
+        if scope != found ?? .unsubscribed { set(scope, under: scopeKey) }
     }
 
-    /// Whether the expansion does what the answer to the lane's subscription would do: bring the group's newest state
-    /// to all its activities in the lane. An update or an END does. A start updates no activity, so it does only if
-    /// there is none: it opens the group's generation, and the lane has neither a row of the group nor an activity of
-    /// it.
+    /// Whether the expansion does what the answer to the lane's subscription would do: bring the group's newest state to
+    /// all its activities in the lane. An update or an END does. A start updates no activity, so it does only if there is
+    /// none: it opens the group's generation, and the lane has neither a row of the group nor an activity of it.
     private func completesSubscription(
         _ expansion: Expansion, knownBefore scope: LaneScope?
     ) throws(StoreError) -> Bool {
         guard expansion.content.event == .start, let group = expansion.key.group else { return true }
-        guard expansion.version == expansion.generation, scope == nil else { return false }
-        return try !registry.hasActivities(of: group, app: expansion.key.app)
+        let opensGeneration = expansion.version == expansion.generation
+        return try opensGeneration && scope == nil
+            ? !registry.hasActivities(of: group, app: expansion.key.app) : false
     }
 
-    /// Notes the send in the rows of recipients: of a list, or of the owner of a private group. It can be repeated.
-    func noteInRecipientRows(
-        of list: ArraySlice<Expansion.ScopedRecipient>, _ walk: ExpansionWalk
+    /// Begins an expansion for recipients of a list, or for the owner of a private group. It can be repeated.
+    mutating func begin(
+        _ expansion: Expansion, for list: ArraySlice<Expansion.ScopedRecipient>, under scopeKey: [UInt8]
     ) throws(StoreError) {
-        let (expansion, event) = (walk.expansion, walk.expansion.content.event)
-        // The only row of a private group is its owner's.
-        let isShared = expansion.key.recipient == nil
-        let whole = isShared ? try table.scope(for: walk.scopeKey) ?? .unsubscribed : LaneScope()
-        // A start that joins the group's generation changes no row of the recipient.
-        let changed = list.filter { event != .start || $0.scope != .group }
-        for scoped in changed {
-            let key = expansion.key.narrowed(to: scoped.recipient).bytes
-            let found = try table.scope(for: key)
-            let rows = RecipientRows(whole: whole, own: found)
-            let timestamp = rows.timestamp(
-                of: event, version: scoped.version, generation: scoped.generation, planned: scoped.timestamp)
-            var scope = found ?? LaneScope()
-            // The state that comes back if this update is cancelled. The lane keeps it only for recipients of a shared
-            // group. For a private group the planner keeps and restores it.
-            let replaced = isShared ? scope.standing(without: rows.cancelledSends) : nil
-            scope.noteSend(
-                with: expansion.state(version: scoped.version, timestamp: timestamp), as: event,
-                generation: scoped.generation, replacing: replaced)
-            if scope != found ?? LaneScope() { set(scope, under: key) }
+        if expansion.key.recipient != nil {
+            for owner in list { try beginRecipient(owner, of: expansion, whole: nil, under: scopeKey) }
+            return
         }
-        if isShared { try noteRows(of: changed.map(\.recipient.text), in: expansion.key) }
+        let whole = try table.scope(for: scopeKey) ?? .unsubscribed
+        // A start that joins the group's generation changes no row of the recipient.
+        let begun = list.filter { expansion.content.event != .start || $0.scope != .group }
+        for scoped in begun {
+            let key = expansion.key.narrowed(to: scoped.recipient).bytes
+            try beginRecipient(scoped, of: expansion, whole: whole, under: key)
+        }
+        try noteRows(of: begun.map(\.recipient.text), in: expansion.key)
     }
 
-    /// A start joins the group's generation, but for some of its recipients an END has already ended that. Gives each
-    /// of them a separate generation. The planner did not see the END: it named an activity, and only the lane knows
-    /// the owner.
+    /// Begins an expansion in a recipient's row.
+    ///
+    /// - Parameters:
+    ///   - whole: the row of the shared group. Nil for a private group, whose only row is its owner's.
+    ///   - key: the key of the recipient's row.
+    private mutating func beginRecipient(
+        _ scoped: Expansion.ScopedRecipient, of expansion: Expansion, whole: LaneScope?, under key: [UInt8]
+    ) throws(StoreError) {
+        let found = try table.scope(for: key)
+        var scope = found ?? LaneScope()
+        let event = expansion.content.event
+        let rows = RecipientRows(whole: whole ?? LaneScope(), own: found)
+        let timestamp = rows.timestamp(
+            of: event, version: scoped.version, generation: scoped.generation, planned: scoped.timestamp)
+        // The state that comes back if this update is cancelled. The lane keeps it only for recipients of a shared
+        // group. For a private group the planner keeps and restores it.
+        let replaced = whole == nil ? nil : scope.standing(without: rows.cancelledSends)
+        scope.begin(
+            expansion.state(version: scoped.version, timestamp: timestamp), as: event,
+            generation: scoped.generation, replacing: replaced)
+        if scope != found ?? LaneScope() { set(scope, under: key) }
+    }
+
+    /// Gives a separate generation to each recipient of a start for which an END has already ended the group's
+    /// generation. The planner did not see that END: it named an activity, and only the lane knows the owner.
     private func reopenGenerations(in expansion: inout Expansion) throws(StoreError) {
         guard expansion.content.event == .start, expansion.key.recipient == nil,
             case .recipients(var list) = expansion.targets
@@ -100,28 +119,29 @@ extension Expander {
         expansion.targets = .recipients(list)
     }
 
-    /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after its cursor.
-    /// The lane's catch-up serves new tokens before the cursor.
-    func noteProgress(of walk: ExpansionWalk, nextPage next: PageCursor?) throws(StoreError) {
-        let expansion = walk.expansion
+    /// Notes the progress of the walk of a scope's newest send. The walk serves new tokens that come after
+    /// its cursor. The lane's catch-up serves new tokens before the cursor.
+    mutating func note(
+        _ next: PageCursor?, of expansion: Expansion, under scopeKey: [UInt8]
+    ) throws(StoreError) {
         if case .recipients = expansion.targets { return }
         if expansion.content.event == .start { return }
-        guard var scope = try table.scope(for: walk.scopeKey), scope.walk?.version == expansion.version else {
+        guard var scope = try table.scope(for: scopeKey), scope.walk?.version == expansion.version else {
             return
         }
         scope.walk = next.map { LaneScope.Walk(version: expansion.version, cursor: $0.walkBytes) }
-        set(scope, under: walk.scopeKey)
+        set(scope, under: scopeKey)
     }
 }
 
 extension LaneScope {
-    /// Notes a send of the scope. The row only grows: a record that was sent to the lane again changes no newer value.
+    /// Begins a send of the scope. The row only grows: a record that was sent to the lane again changes no newer value.
     ///
     /// - Parameters:
     ///   - walk: the first cursor of the walk, if the send walks the whole scope.
     ///   - replaced: the state that an update replaces, if a cancel of the update must restore it.
-    mutating func noteSend(
-        with state: ScopeState, as event: PushEvent, generation: Int64, walk: [UInt8]? = nil,
+    mutating func begin(
+        _ state: ScopeState, as event: PushEvent, generation: Int64, walk: [UInt8]? = nil,
         replacing replaced: ScopeState? = nil
     ) {
         switch event {
@@ -174,7 +194,8 @@ extension Expansion {
     func state(version: Int64, timestamp: Int64) -> ScopeState {
         var state = ScopeState(
             send: send, version: version, timestamp: timestamp, content: content, priority: priority,
-            deadline: deadline, expiration: expiration, acceptedAt: acceptedAt)
+            deadline: deadline,
+            expiration: expiration, acceptedAt: acceptedAt)
         state.isConflatable = isConflatable
         return state
     }
@@ -185,8 +206,8 @@ extension Expansion {
 }
 
 extension ScopeState {
-    /// Whether the state was cancelled. Only an update loses its state with its cancel. The state of a cancelled start
-    /// stays valid for recipients of other starts.
+    /// Whether the state was cancelled. Only an update loses its state with its cancel. The state of a
+    /// cancelled start stays valid for recipients of other starts.
     func isCancelled(in cancelled: Set<String>) -> Bool {
         content.event == .update && cancelled.contains(send)
     }

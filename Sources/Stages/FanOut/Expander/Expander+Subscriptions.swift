@@ -9,7 +9,7 @@ package import Store
 extension Expander {
     /// Returns the lane's row of a group with a member, and subscribes to the group if the lane has not done so, or
     /// long ago.
-    func subscribedScope(of key: ScopeKey) throws(StoreError) -> LaneScope {
+    mutating func subscribedScope(of key: ScopeKey, named group: String) throws(StoreError) -> LaneScope {
         var scope = try table.scope(for: key.bytes) ?? .unsubscribed
         switch scope.subscription {
         case .missing: scope.subscription = .requested
@@ -18,19 +18,17 @@ extension Expander {
             if now - scope.writtenAt < LaneScope.subscriptionMilliseconds { return scope }
         }
         set(scope, under: key.bytes)
-        if let group = key.group {
-            output.subscriptions.append(Subscription(lane: lane, app: key.app, group: group))
-        }
+        output.add(Subscription(lane: lane, app: key.app, group: group))
         return scope
     }
 
     /// Subscribes to a group with a member that was known before, unless the lane has its row.
-    package func subscribe(to group: String, of app: String) throws(StoreError) {
-        _ = try subscribedScope(of: ScopeKey(app: app, group: group))
+    package mutating func subscribe(to group: String, of app: String) throws(StoreError) {
+        _ = try subscribedScope(of: ScopeKey(app: app, group: group), named: group)
     }
 
     /// Takes the answer to a subscription, if the group has no state to send.
-    package func apply(_ answer: SubscriptionAnswer) throws(StoreError) {
+    package mutating func apply(_ answer: SubscriptionAnswer) throws(StoreError) {
         let key = answer.key.bytes
         var scope = try table.scope(for: key) ?? .unsubscribed
         scope.subscription = .answered
@@ -41,17 +39,14 @@ extension Expander {
 
     /// Whether an expansion has no effect in this lane: an update of a group without members here, or an answer that
     /// the lane does not need any more. An END is never skipped, because older starts may still arrive.
-    func skips(_ walk: ExpansionWalk) throws(StoreError) -> Bool {
-        let expansion = walk.expansion
+    func skips(_ expansion: Expansion, under scopeKey: [UInt8]) throws(StoreError) -> Bool {
         guard let group = expansion.key.group else { return false }
         switch expansion.targets {
         case .everyone, .segments, .tags, .combination, .recipients, .activities: return false
-        case .newMembers: if try table.scope(for: walk.scopeKey)?.subscription == .answered { return true }
+        case .newMembers: if try table.scope(for: scopeKey)?.subscription == .answered { return true }
         case .group: break
         }
-        guard expansion.content.event == .update, try table.scope(for: walk.scopeKey) == nil else {
-            return false
-        }
+        guard expansion.content.event == .update, try table.scope(for: scopeKey) == nil else { return false }
         return try !registry.hasActivities(of: group, app: expansion.key.app)
     }
 }

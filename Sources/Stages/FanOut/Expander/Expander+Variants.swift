@@ -11,8 +11,7 @@ struct SharedPush: Hashable {
     /// Seconds since 1970.
     var timestamp: Int64
 
-    /// The content is not hashed, because it is long, and pushes with different contents nearly always differ in the
-    /// rest.
+    /// The content is not hashed, because it is long, and pushes with different contents nearly always differ in the rest.
     func hash(into hasher: inout Hasher) {
         hasher.combine(head)
         hasher.combine(timestamp)
@@ -21,13 +20,13 @@ struct SharedPush: Hashable {
 
 extension Expander {
     /// Returns the variant of a push. All tokens of this transaction with the same push share it.
-    func variant(of push: SharedPush) -> JobOutput.Variant {
+    mutating func variant(of push: SharedPush) -> JobOutput.Variant {
         if let variant = variants[push] { return variant }
         return makeVariant(of: push, body: PayloadBuilder.body(for: push.content, timestamp: push.timestamp))
     }
 
     /// Returns nil if the push is too large. Its content was assembled from the parts of several sends.
-    func variantIfItFits(of push: SharedPush) -> JobOutput.Variant? {
+    mutating func variantIfItFits(of push: SharedPush) -> JobOutput.Variant? {
         if let variant = variants[push] { return variant }
         if oversizePushes.contains(push) { return nil }
         let body = PayloadBuilder.body(for: push.content, timestamp: push.timestamp)
@@ -38,7 +37,7 @@ extension Expander {
         return makeVariant(of: push, body: body)
     }
 
-    private func makeVariant(of push: SharedPush, body: [UInt8]) -> JobOutput.Variant {
+    private mutating func makeVariant(of push: SharedPush, body: [UInt8]) -> JobOutput.Variant {
         let variant = output.makeVariant(head: push.head, body: body)
         variants[push] = variant
         return variant

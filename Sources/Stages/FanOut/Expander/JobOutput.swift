@@ -4,17 +4,32 @@ package import Jobs
 package import Registry
 package import Sends
 
-/// The output of a lane in one transaction, beside its rows of `starts`. It holds sheets of jobs, continuations, and
-/// reports of finished expansions. Bodies and heads are made once and referred to by number.
+/// The output of a lane in one transaction, beside its rows of `starts`. It holds sheets of jobs,
+/// continuations, and reports of finished expansions. Bodies and heads are made once and referred to by
+/// number.
 package struct JobOutput: ~Copyable {
-    /// The number of a body, which all jobs with one content, scope and version share. Their heads differ in the
+    /// The part that all jobs with one content, scope and version share: a body, and heads that differ in the
     /// environment.
     package struct Variant: Sendable, Hashable { let number: Int }
 
-    private struct SharedHead {
+    private struct SharedContent {
         let head: SheetHead
+        let body: Int
         /// The open sheets, one for each environment and activity type.
-        var openSheets: [(type: [UInt8]?, sheet: Int)] = []
+        var openSheets: [OpenSheet] = []
+    }
+
+    private struct OpenSheet {
+        let environment: Environment
+        let type: [UInt8]?
+        let head: Int
+        /// The sheet. Nil before the first job and after the sheet is full.
+        var sheet: Int?
+
+        func hasType(_ other: Span<UInt8>?) -> Bool {
+            guard let other else { return type == nil }
+            return type?.equals(other) ?? false
+        }
     }
 
     package struct Head: Sendable {
@@ -33,16 +48,15 @@ package struct JobOutput: ~Copyable {
     }
 
     private let jobsPerSheet: Int
-    /// The head of each body.
-    private var sharedHeads: [SharedHead] = []
+    private var sharedContents: [SharedContent] = []
     package private(set) var bodies: [[UInt8]] = []
     package private(set) var heads: [Head] = []
     package private(set) var sheets: [Sheet] = []
     package private(set) var jobs = 0
     /// The rests of walks.
-    package var continuations: [Expansion] = []
+    package private(set) var continuations: [Expansion] = []
     package private(set) var progress: [ProgressRecord] = []
-    package var subscriptions: [Subscription] = []
+    package private(set) var subscriptions: [Subscription] = []
 
     package init(jobsPerSheet: Int) {
         self.jobsPerSheet = min(max(1, jobsPerSheet), SheetHead.jobsMax)
@@ -53,7 +67,7 @@ package struct JobOutput: ~Copyable {
     }
 
     package mutating func removeAll() {
-        sharedHeads.removeAll(keepingCapacity: true)
+        sharedContents.removeAll(keepingCapacity: true)
         bodies.removeAll(keepingCapacity: true)
         heads.removeAll(keepingCapacity: true)
         sheets.removeAll(keepingCapacity: true)
@@ -68,11 +82,11 @@ package struct JobOutput: ~Copyable {
     /// - Parameter head: a head with any environment. A job uses the environment of its token.
     package mutating func makeVariant(head: SheetHead, body: [UInt8]) -> Variant {
         bodies.append(body)
-        sharedHeads.append(SharedHead(head: head))
-        return Variant(number: bodies.count - 1)
+        sharedContents.append(SharedContent(head: head, body: bodies.count - 1))
+        return Variant(number: sharedContents.count - 1)
     }
 
-    package func bodyBytes(of variant: Variant) -> Int { bodies[variant.number].count }
+    package func bodyBytes(of variant: Variant) -> Int { bodies[sharedContents[variant.number].body].count }
 
     /// Adds a job to a matching open sheet or to a new one.
     ///
@@ -80,15 +94,23 @@ package struct JobOutput: ~Copyable {
     package mutating func add(
         _ row: borrowing TokenPageRow, type: Span<UInt8>?, as variant: Variant, isUrgent: Bool
     ) {
-        let slot = slot(of: variant, environment: row.environment, type: type, isUrgent: isUrgent)
-        var number = sharedHeads[variant.number].openSheets[slot].sheet
+        let content = variant.number
+        let slot = openSheet(of: content, environment: row.environment, type: type)
+        let number: Int
         let bytes =
             row.token.count + row.installation.count + row.entryText.count + row.recipient.count
             + Self.lineBytes
-        if !hasSpace(in: number, forBytes: bytes) {
-            sheets.append(Sheet(isUrgent: isUrgent, body: variant.number, head: sheets[number].head))
+        if let open = sharedContents[content].openSheets[slot].sheet, sheets[open].lines.count < jobsPerSheet,
+            size(of: open) + bytes <= SheetHead.bytesMax
+        {
+            number = open
+        } else {
+            sheets.append(
+                Sheet(
+                    isUrgent: isUrgent, body: sharedContents[content].body,
+                    head: sharedContents[content].openSheets[slot].head))
             number = sheets.count - 1
-            sharedHeads[variant.number].openSheets[slot].sheet = number
+            sharedContents[content].openSheets[slot].sheet = number
         }
         if row.isUnproven { sheets[number].unprovenLines.append(sheets[number].lines.count) }
         sheets[number].lines.append(
@@ -100,36 +122,36 @@ package struct JobOutput: ~Copyable {
     /// The bytes of tabs, newline, and the longest version number of a system.
     private static let lineBytes = 8
 
-    private func hasSpace(in sheet: Int, forBytes bytes: Int) -> Bool {
-        let (lines, head) = (sheets[sheet].lines, heads[sheets[sheet].head])
-        if lines.count == 0 { return true }
-        let size =
-            lines.bytes.count + bodies[sheets[sheet].body].count + head.apns.count + head.flotilla.count
-        return lines.count < jobsPerSheet && size + bytes <= SheetHead.bytesMax
+    private func size(of sheet: Int) -> Int {
+        let head = sheets[sheet].head
+        return sheets[sheet].lines.bytes.count + bodies[sheets[sheet].body].count + heads[head].apns.count
+            + heads[head].flotilla.count
     }
 
-    /// Returns the index of the open sheet for the environment and type. It is nearly always the first, because the
-    /// phones of a send share both.
-    private mutating func slot(
-        of variant: Variant, environment: Environment, type: Span<UInt8>?, isUrgent: Bool
-    ) -> Int {
-        let slots = sharedHeads[variant.number].openSheets.indices
-        for slot in slots {
-            let open = sharedHeads[variant.number].openSheets[slot]
-            let hasType = if let type { open.type?.equals(type) ?? false } else { open.type == nil }
-            if hasType, heads[sheets[open.sheet].head].head.environment == environment { return slot }
+    /// Returns the open sheet for the environment and type. It is nearly always the first, because the phones
+    /// of a send share both.
+    private mutating func openSheet(of content: Int, environment: Environment, type: Span<UInt8>?) -> Int {
+        for slot in sharedContents[content].openSheets.indices
+        where sharedContents[content].openSheets[slot].environment == environment
+            && sharedContents[content].openSheets[slot].hasType(type)
+        {
+            return slot
         }
-        var head = sharedHeads[variant.number].head
+        var head = sharedContents[content].head
         head.environment = environment
         heads.append(Head(apns: head.apnsLines, flotilla: head.flotillaLines, head: head))
-        sheets.append(Sheet(isUrgent: isUrgent, body: variant.number, head: heads.count - 1))
         var name: [UInt8]?
         if let type { name = [UInt8](copying: type) }
-        sharedHeads[variant.number].openSheets.append((name, sheets.count - 1))
-        return slots.count
+        sharedContents[content].openSheets.append(
+            OpenSheet(environment: environment, type: name, head: heads.count - 1))
+        return sharedContents[content].openSheets.count - 1
     }
 
     // MARK: Expansions
+
+    package mutating func addContinuation(of expansion: Expansion) { continuations.append(expansion) }
+
+    package mutating func add(_ subscription: Subscription) { subscriptions.append(subscription) }
 
     package mutating func addCompletion(of expansion: Expansion, lane: Int, at now: Int64) {
         progress.append(
@@ -153,11 +175,5 @@ extension [UInt8] {
                 return unsafe memcmp(own, other, count) == 0
             }
         }
-    }
-}
-
-extension String {
-    init(copying utf8: Span<UInt8>) {
-        self = unsafe utf8.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -17,7 +17,7 @@ struct NewestState {
     init?(_ activity: ActivityScopes, for event: ScopeEvent) {
         (generation, endVersion) = (activity.generation, activity.endVersion)
         phase = ScopePhase(start: generation, end: endVersion)
-        let action = phase.action(of: event)
+        let action = phase.after(event).action
         guard action == .sendNewestState || action == .sendNewestEnd else { return nil }
         let cancelled = Set(activity.all.flatMap(\.scope.cancelledSends))
         var newest: (key: ScopeKey, scope: LaneScope, state: ScopeState)?
@@ -31,19 +31,14 @@ struct NewestState {
         (key, scope, state) = newest
     }
 
-    /// Whether a start has brought this state, or a newer one, and no END has come since.
-    func wasCarried(by start: LedgerRow) -> Bool {
-        start.version >= state.version && phase.action(of: .lateTokenOfStart) == .nothing
-    }
-
     /// Whether the walk of the state's send is open and will still reach the row, so that it brings the state.
     ///
-    /// - Parameter hasJoined: whether the row's activity has joined the group without reporting it.
-    func walkWillReach(_ row: borrowing TokenPageRow, hasJoined: Bool) -> Bool {
+    /// - Parameter isJoined: whether the row's activity has joined the group without reporting it.
+    func walkWillReach(_ row: borrowing TokenPageRow, isJoined: Bool) -> Bool {
         guard let walk = scope.walk, walk.version == state.version,
             let cursor = PageCursor(walkBytes: walk.cursor)
         else { return false }
-        guard hasJoined, let activity = row.activity else { return cursor.willVisit(row) }
+        guard isJoined, let activity = row.activity else { return cursor.willVisit(row) }
         return cursor.willVisit(JoinedActivity(id: activity).position)
     }
 }
@@ -56,14 +51,11 @@ struct ActivityScopes {
     /// The newest generation and the newest END of all rows.
     private(set) var generation: Int64 = 0
     private(set) var endVersion: Int64 = 0
-    /// The same of the rows in the group. The activity without a group can have others.
-    var generationInGroup: Int64 = 0
-    var endVersionInGroup: Int64 = 0
     var whole: LaneScope?
     var own: LaneScope?
     /// The key of the recipient's row in the group. Nil without a group.
     var ownKey: ScopeKey?
-    /// The version of the state that a send has left for the activity (`Expander+NamedActivities`).
+    /// The version of the state that a send has left for the activity before its token was known.
     var keptVersion: Int64?
 
     mutating func add(_ scope: LaneScope, under key: ScopeKey) {

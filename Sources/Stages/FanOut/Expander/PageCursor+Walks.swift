@@ -7,8 +7,8 @@ extension PageCursor {
     /// The first byte of the stored form. Earlier versions of this program wrote 1 and 2.
     private static let walkLayout: UInt8 = 3
 
-    /// The golden ratio's fraction. Each of its multiples falls into the largest gap between the earlier ones. So no
-    /// recipient is always last.
+    /// The golden ratio's fraction. Each of its multiples falls into the largest gap between the earlier
+    /// ones. So no recipient is always last.
     private static let goldenFraction = 0.618_033_988_749_894_9
 
     /// Makes the first cursor of an update, from the number of earlier updates in its generation.

@@ -3,8 +3,8 @@ internal import RecordFormat
 package import Sends
 package import Store
 
-/// The rows of `starts` of a lane as the expander sees them: the committed rows with its changes on top. Keys are those
-/// of the topic. Only reads from disk can fail.
+/// The rows of `starts` of a lane as the expander sees them: the committed rows with its changes on top. Keys
+/// are those of the topic. Only reads from disk can fail.
 package protocol ScopeTable {
     func scope(for key: [UInt8]) throws(StoreError) -> LaneScope?
     func start(for key: [UInt8]) throws(StoreError) -> LedgerRow?
@@ -21,12 +21,12 @@ package protocol ScopeTable {
         of group: ScopeKey, in range: KeyRange, countMax: Int
     ) throws(StoreError) -> [JoinedActivity]
     mutating func set(_ scope: LaneScope, under key: [UInt8])
-    mutating func set(_ start: EncodedStart, under key: [UInt8])
-    /// Drops the changes of the transaction. They are committed, or the transaction will be repeated.
-    mutating func removeChanges()
+    mutating func set(_ start: LedgerRow, under key: [UInt8])
+    /// Sets a ledger row that is already encoded, because all rows of a page are equal.
+    mutating func set(start: EncodedStart, under key: [UInt8])
 }
 
-/// A ledger row with its bytes, which all starts of a page with one content share.
+/// The ledger row that all starts with one content share.
 package final class EncodedStart: Sendable {
     package let row: LedgerRow
     package let bytes: [UInt8]

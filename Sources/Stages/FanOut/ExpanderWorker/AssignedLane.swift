@@ -1,21 +1,10 @@
+package import Catalog
+package import CatalogRecords
 internal import Kafka
 internal import Lifecycle
 internal import Registry
 internal import Sends
 internal import StageSupport
-internal import Topics
-
-/// The topics that the expander reads as a group member, in the order of its subscription.
-enum ExpanderInputTopic: Int, CaseIterable {
-    /// The planner's records, in the order of each group. A lane begins them at once.
-    case arrivals
-    /// The rests of walks.
-    case walks
-
-    static let subscription = TopicSubscription(topics: allCases.map(\.name))
-
-    var name: TopicName { self == .arrivals ? .expansionsUrgent : .expansions }
-}
 
 /// A request that was read and is not in a committed transaction yet.
 struct UncommittedRequest {
@@ -29,15 +18,9 @@ struct UncommittedRequest {
 
 /// The requests that were read from one topic of a lane.
 struct RequestQueue {
-    /// The most requests of one lane in a transaction, and the most that are read ahead. With more of them, or with more
-    /// bytes, reading the topic pauses until a quarter is left. A lower limit would pause more often, and each pause
-    /// discards prefetched records, which are then fetched again.
-    static let countMax = 1000
-    private static let bytesMax = 1 << 20
-
     /// The uncommitted requests, in the topic's order.
     private(set) var uncommitted: ArraySlice<UncommittedRequest> = []
-    private var byteCount = 0
+    private(set) var byteCount = 0
     /// The offset of the next new record. Lower offsets were read already.
     private(set) var nextOffset: Int64?
     /// The committed offset. Nil if the topic is read from its beginning.
@@ -48,8 +31,6 @@ struct RequestQueue {
 
     var isEmpty: Bool { uncommitted.isEmpty }
     var count: Int { uncommitted.count }
-    var isFull: Bool { count >= Self.countMax || byteCount >= Self.bytesMax }
-    var isNearlyEmpty: Bool { count < Self.countMax / 4 && byteCount < Self.bytesMax / 4 }
 
     mutating func resume(at committed: Int64?) {
         uncommitted = []
@@ -103,7 +84,7 @@ final class AssignedLane: AssignedPartition {
     /// without a row, for example after an upgrade.
     var subscriptionWalk = SubscriptionWalk.at(Lane.GroupCursor())
     /// The expander of the lane. It is made when the views are open.
-    var expander: Expander<TransactionScopes>?
+    var worker: LaneWorker?
 
     init(partition: Int32, assignedAt now: Instant) {
         self.partition = partition
@@ -128,7 +109,32 @@ final class AssignedLane: AssignedPartition {
         registryCommitted = offset
         hasReadScopes = false
         subscriptionWalk = .at(Lane.GroupCursor())
-        expander = nil
+        worker = nil
         for topic in queues.indices { queues[topic].isPaused = false }
+    }
+}
+
+/// The expander of a lane, with its rows of `starts`.
+final class LaneWorker {
+    let table: TransactionScopes
+    var expander: Expander<TransactionScopes>
+
+    init(registry: Lane, table: TransactionScopes, jobsPerSheet: Int) {
+        self.table = table
+        expander = Expander(
+            lane: Int(table.lane), registry, table, catalog: CatalogSnapshot(), jobsPerSheet: jobsPerSheet)
+    }
+
+    /// Begins a transaction of the lane (`Expander.begin`).
+    func begin(at now: Int64, atLatest latest: Int64, catalog: CatalogSnapshot) {
+        table.removeChanges()
+        expander.begin(at: now, atLatest: latest, catalog: catalog)
+    }
+}
+
+extension CatalogSnapshot: ExpanderCatalog {
+    package func app(_ id: String) -> App? { apps[id] }
+    package func segment(_ name: String, of app: String) -> SegmentRule? {
+        segment(named: name, of: app)?.rule
     }
 }

@@ -2,8 +2,8 @@ internal import Identifiers
 internal import Sends
 internal import StageSupport
 
-/// The reports of a transaction's lanes about the sends that they have finished. Lanes without recipients for a send
-/// share one record, because a start for everyone can have no recipients in many lanes.
+/// The reports of a transaction's lanes about the sends that they have finished. Lanes without recipients for
+/// a send share one record, because a start for everyone can have no recipients in many lanes.
 struct CompletionReports {
     private(set) var records: [(key: [UInt8], progress: ProgressRecord)] = []
     /// The index in `records` of the record that lanes without recipients share, by scope and send. The id of a send

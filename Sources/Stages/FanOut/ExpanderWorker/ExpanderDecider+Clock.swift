@@ -26,8 +26,8 @@ extension ExpanderDecider {
         }
     }
 
-    /// Asks for records that are at most a few minutes old by this machine's clock. If there is one, the clock is not
-    /// ahead. The loop calls it once a second.
+    /// Asks for records that are at most a few minutes old by this machine's clock. If there is one, the
+    /// clock is not ahead. The loop calls it once a second.
     func queryYoungRecords(at now: Instant) {
         guard now >= nextYoungRecordsQuery, stage.clock.lacksConfirmingStamps else { return }
         nextYoungRecordsQuery = now.advanced(byMilliseconds: Self.queryIntervalMilliseconds)

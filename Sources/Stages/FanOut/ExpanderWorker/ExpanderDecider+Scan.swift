@@ -1,6 +1,5 @@
 internal import Kafka
 internal import Lifecycle
-internal import Registry
 internal import Sends
 internal import StageSupport
 internal import Store
@@ -50,39 +49,10 @@ extension ExpanderDecider {
         if due.isEmpty { return true }
         guard let lane = stage.member.assignedPartitions[partition] else { return false }
         return try runWithoutRequests(in: lane, at: time) { expander throws(StoreError) in
-            for key in due { try expander.addSafetyEnd(for: key) }
+            for key in due { try expander.addSafetyEnd(for: key, page: &page) }
             metrics.safetyEnds.add(expander.output.jobs)
         }
     }
-
-    // MARK: Subscriptions to groups whose members the lane knew before it took its first records
-
-    /// The most groups that one transaction looks at.
-    private static let groupsMax = 2000
-
-    /// A lane that has not looked at all of its groups, and whose registry is complete.
-    var nextLaneToSubscribe: AssignedLane? {
-        assignedLanes.first { lane in
-            guard case .at = lane.subscriptionWalk else { return false }
-            return isRegistryComplete(of: lane)
-        }
-    }
-
-    /// Looks at the next groups of a lane, and subscribes to those without a row.
-    func subscribeToKnownGroups() throws {
-        guard let lane = nextLaneToSubscribe, let file = registry[lane.partition],
-            case .at(var cursor) = lane.subscriptionWalk
-        else { return }
-        var isDone = false
-        let isCommitted = try runWithoutRequests(in: lane, at: times.now) { expander throws(StoreError) in
-            let groups = try file.groups(behind: &cursor, countMax: Self.groupsMax)
-            for group in groups { try expander.subscribe(to: group.group, of: group.app) }
-            isDone = groups.isEmpty
-        }
-        if isCommitted { lane.subscriptionWalk = isDone ? .done : .at(cursor) }
-    }
-
-    // MARK: Transactions without requests
 
     /// Whether the lane serves, and its registry file contains everything that was read.
     func isRegistryComplete(of lane: AssignedLane) -> Bool {
@@ -95,21 +65,21 @@ extension ExpanderDecider {
     /// - Parameter time: the time for decisions, in milliseconds since 1970.
     func runWithoutRequests(
         in lane: AssignedLane, at time: Int64,
-        body: (Expander<TransactionScopes>) throws(StoreError) -> Void
+        body: (inout Expander<TransactionScopes>) throws(StoreError) -> Void
     ) throws -> Bool {
-        guard let catalog, let expander = lane.expander else { return false }
-        expander.beginTransaction(at: time, atLatest: times.latest, catalog: catalog)
+        guard let catalog, let worker = lane.worker else { return false }
+        worker.begin(at: time, atLatest: times.latest, catalog: catalog)
         do throws(StoreError) {
-            try body(expander)
+            try body(&worker.expander)
         } catch {
             try repair(partition: lane.partition, after: error)
             return false
         }
-        if expander.output.isEmpty, expander.table.isUnchanged { return true }
-        // The transaction commits an offset that is committed already. So it fails if this process is not a member any
-        // more.
+        if worker.expander.output.isEmpty, worker.table.isUnchanged { return true }
+        // The transaction commits an offset that is committed already. So it fails if this process is not a
+        // member any more.
         return try commit(
-            [LaneShare(lane: lane, expander: expander, registryOffset: lane.registryCommitted)],
+            [LaneShare(lane: lane, worker: worker, registryOffset: lane.registryCommitted)],
             of: .walks, readIn: stage.consumer.epoch)
     }
 }

@@ -18,8 +18,8 @@ final class ExpanderDecider: StageDecider {
 
     /// The longest wait if there is no work at all.
     static let idleMilliseconds = 250
-    /// The wait for expansions after `starts` or the registry has records. Registry news wait for as long, so that one
-    /// transaction takes all of them.
+    /// The wait for expansions after `starts` or the registry has records. Registry news wait for as long, so
+    /// that one transaction takes all of them.
     static let gatherMilliseconds = 100
     /// The longest wait during a walk through `starts`, which reads a page in each iteration.
     static let scanningMilliseconds = 50
@@ -36,13 +36,15 @@ final class ExpanderDecider: StageDecider {
     let partitioner: LanePartitioner
     private let readCatalog: () -> CatalogSnapshot?
 
-    let buffer = PageBuffer()
+    var page = TokenPage()
     var registryChanges = LaneChanges()
     /// The time of the next transaction that only commits registry offsets. News without output can wait.
     var nextRegistryCommit = Instant.now()
-    /// The number of transactions with work, and the topic of the last one.
-    var transactionNumber = 0
-    var previousTopic = ExpanderInputTopic.walks
+    /// The number of the iteration. It selects the first lane of a transaction, so that no lane is always
+    /// last.
+    var iteration = 0
+    /// Whether the previous transaction was for arrivals.
+    var hasJustTakenArrivals = false
     var scopeScan = ViewScan(firstRegularPassAt: .now())
     /// The newest question for young records.
     var youngRecordsQuery: OffsetQueryID?
@@ -64,15 +66,15 @@ final class ExpanderDecider: StageDecider {
         view.rowOrder = ScopesRowOrder.self
         var configuration = LoopConfiguration(
             stage: FanOutService.name, group: "expander", inputName: "expansions",
-            subscription: ExpanderInputTopic.subscription, outputTopics: Self.outputTopics,
+            subscription: ExpanderInputTopic.subscription, outputTopics: OutputTopic.allCases.map(\.topic),
             view: view)
         configuration.loopNumber = FanOutService.Loop.expander.rawValue
         configuration.followedTopics = [.registry]
         (configuration.batchRecordsMax, configuration.batchBytesMax) = (4000, 16 << 20)
-        // The expander would discard what it reads too far ahead of a lane, while other lanes wait and fall behind.
-        configuration.apply(settings, fetchingForEachPartition: 32)
-        // A full sheet is mostly names and tokens without repetition. On sheets, lz4 saved a twentieth of the bytes for
-        // a quarter of the total cost of a large send. If each job is a record, the body repeats and compression helps.
+        configuration.apply(settings, partitionKibibytesMax: settings.laneKibibytesMax)
+        // A full sheet is mostly names and tokens without repetition. On sheets, lz4 saved a twentieth of
+        // the bytes for a quarter of the total cost of a large send. If each job is a record, the body
+        // repeats and compression helps.
         if settings.jobsPerSheet > 1 {
             configuration.producerOptions.compressionOfTopics[layout.name(of: .jobs)] =
                 ProducerOptions.Compression.none
@@ -87,9 +89,25 @@ final class ExpanderDecider: StageDecider {
     }
 
     /// The topics of a transaction, in the order of writing.
-    static let outputTopics: [TopicName] = [
-        .jobsUrgent, .jobs, .starts, .progress, ExpanderInputTopic.walks.name, .subscriptions,
-    ]
+    enum OutputTopic: Int, CaseIterable {
+        case jobsUrgent
+        case jobs
+        case starts
+        case progress
+        case expansions
+        case subscriptions
+
+        var topic: TopicName {
+            switch self {
+            case .jobsUrgent: .jobsUrgent
+            case .jobs: .jobs
+            case .starts: .starts
+            case .progress: .progress
+            case .expansions: .expansions
+            case .subscriptions: .subscriptions
+            }
+        }
+    }
 
     /// The views of `starts`.
     var scopeViews: TopicViews { stage.views }
@@ -153,7 +171,8 @@ final class ExpanderDecider: StageDecider {
 
     func readRegistry() throws {
         try registry.read()
-        // A lane with a damaged file is not in the registry any more. After a full disk, some records were not taken.
+        // A lane with a damaged file is not in the registry any more. After a full disk, some records were
+        // not taken.
         if !stage.member.isStartingOver,
             registry.diskFull != nil
                 || stage.member.assignedPartitions.keys.contains(where: { registry[$0] == nil })
@@ -162,18 +181,18 @@ final class ExpanderDecider: StageDecider {
         }
     }
 
-    /// Completes the restore of a lane. It can take registry news as soon as `starts` is complete. Pages also wait for
-    /// the registry.
+    /// Completes the restore of a lane. It can take registry news as soon as `starts` is complete. Pages also
+    /// wait for the registry.
     private func finishRestoring(_ lane: AssignedLane) {
         guard lane.hasReadScopes, registry.isReady(lane: lane.partition), let file = registry[lane.partition]
         else {
             return
         }
-        if lane.expander == nil {
+        if lane.worker == nil {
             let table = TransactionScopes(
                 lane: lane.partition, views: scopeViews, reader: reader, log: stage.log)
-            lane.expander = Expander(
-                lane: Int(lane.partition), file, table, buffer: buffer, jobsPerSheet: settings.jobsPerSheet)
+            lane.worker = LaneWorker(
+                registry: file, table: table, jobsPerSheet: settings.jobsPerSheet)
             registry.serve(lane: lane.partition)
         }
         if registry.isComplete(lane: lane.partition) { stage.member.startServing(lane.partition) }

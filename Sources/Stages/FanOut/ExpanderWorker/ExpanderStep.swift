@@ -1,7 +1,7 @@
 internal import StageSupport
 
-/// The steps after which an expander can die, in their order within a transaction. A test receives each step and may
-/// end the process there.
+/// The steps after which an expander can die, in their order within a transaction. A test receives each step
+/// and may end the process there.
 package enum ExpanderStep: Int, StageStep, CaseIterable {
     case requestsRead = 1
     case registryChangesRead

@@ -4,9 +4,9 @@ internal import Sends
 internal import StageSupport
 internal import Store
 
-/// The rows of a view that are the lane's indexes of joined activities (`JoinedActivity`). The view stores them as
-/// derived rows of the activities' scopes. A key is a mark, the app, the group and the position. A value is the time of
-/// the scope's row. An index row leaves with the row that it is derived from, because both have the same time.
+/// The rows of a view that are the lane's indexes of joined activities (`JoinedActivity`). The view stores them as derived
+/// rows of the activities' scopes. A key is a mark, the app, the group and the position. A value is the time of the scope's
+/// row. An index row leaves with the row that it is derived from, because both have the same time.
 enum JoinedActivityRow {
     /// The first byte of the key. No key of the topic begins with it.
     static let marker: UInt8 = 1

@@ -84,14 +84,14 @@ final class LaneRegistries {
     private static let ageMarginMilliseconds: Int64 = 3_600_000
     /// The number of records in one iteration while lanes are restored.
     private static let restoreRecordsMax = 10_000
-    /// The number of records in one iteration otherwise. Nearly always they are of one lane. A file keeps the memory of
-    /// its largest transaction, and each row can take several pages.
+    /// The number of records in one iteration otherwise. Nearly always they are of one lane. A file keeps the
+    /// memory of its largest transaction, and each row can take several pages.
     private static let appliedRecordsMax = 250
     private static let batchBytesMax = 16 << 20
     /// The memory for sorting in restores, summed over all lanes.
     private static let restoreBytesMax = 48 << 20
-    /// The least bytes of uncommitted changes at which a lane must apply them, so that all lanes together have at most
-    /// `Lane.pendingBytesMax` and this size for each.
+    /// The least bytes of uncommitted changes at which a lane must apply them, so that all lanes together have at
+    /// most `Lane.pendingBytesMax` and this size for each.
     private static let pendingBytesMin = 1 << 20
     /// The least memory for one lane. Smaller runs would make more files than can be merged at once.
     private static let restoreBytesMin = 2 << 20
@@ -147,8 +147,8 @@ final class LaneRegistries {
     /// Returns the group's next offset after all taken records are applied.
     func nextOffset(of partition: Int32) -> Int64 { entries[partition]?.nextOffset ?? 0 }
 
-    /// Whether all taken records are in the file, so that a page shows them. Records below the committed offset are not
-    /// news, because another owner reported them. They must be applied all the same.
+    /// Whether all taken records are in the file, so that a page shows them. Records below the committed
+    /// offset are not news, because another owner reported them. They must be applied all the same.
     func isFullyApplied(lane partition: Int32) -> Bool {
         guard let entry = entries[partition] else { return true }
         return !entry.isRestoring && entry.lane.appliedOffset ?? 0 >= entry.nextOffset
@@ -162,8 +162,8 @@ final class LaneRegistries {
         }
     }
 
-    /// Opens one file in each iteration. A large file is checked completely before it is used, and a group member must
-    /// poll in between.
+    /// Opens one file in each iteration. A large file is checked completely before it is used, and a group
+    /// member must poll in between.
     ///
     /// - Returns: whether all files are open.
     func openNextFile(of numbers: some Collection<Int32>) throws -> Bool {
@@ -275,8 +275,8 @@ final class LaneRegistries {
         }
     }
 
-    /// Whether a lane must apply its records before more are read. A lane that the loop does not serve yet, because its
-    /// other files are being restored, is paused alone. The other lanes continue to read.
+    /// Whether a lane must apply its records before more are read. A lane that the loop does not serve yet,
+    /// because its other files are being restored, is paused alone. The other lanes continue to read.
     private func mustApplyFirst() -> Bool {
         for (partition, entry) in entries where isFull(entry) {
             switch entry.service {
@@ -307,8 +307,8 @@ final class LaneRegistries {
         batch = RecordBatch(recordsMax: recordsMax, bytesMax: Self.batchBytesMax)
     }
 
-    /// Takes the end of a partition. A read-committed reader ends where the oldest open transaction begins. The lane is
-    /// complete only at the end of everything that was written.
+    /// Takes the end of a partition. A read-committed reader ends where the oldest open transaction begins.
+    /// The lane is complete only at the end of everything that was written.
     private func handleEnd(at offset: Int64, of place: TopicPartition) throws {
         guard let entry = entries[place.partition] else { return }
         entry.nextOffset = max(entry.nextOffset, offset)

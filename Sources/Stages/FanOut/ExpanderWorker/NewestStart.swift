@@ -4,16 +4,16 @@ internal import Sends
 internal import StageSupport
 internal import Store
 
-/// The newest start of a type on a recipient's installation. The view stores it as a derived row of the ledger rows.
-/// Its key parts are copied from the ledger row in their encoded form. Its value is the time of the start and the key
-/// of its ledger row.
+/// The newest start of a type on a recipient's installation. The view stores it as a derived row of the
+/// ledger rows. Its key parts are copied from the ledger row in their encoded form. Its value is the time of
+/// the start and the key of its ledger row.
 enum NewestStart {
     /// The first byte of the key. No key of the topic begins with it.
     static let marker: UInt8 = 0
     private static let separator = UInt8(ascii: "/")
     private static let typeField = Array(#""type":""#.utf8)
-    /// The field after the type. A JSON string has no quote without an escape before it, so the bytes cannot occur in a
-    /// value.
+    /// The field after the type. A JSON string has no quote without an escape before it, so the bytes cannot
+    /// occur in a value.
     private static let endedAtField = Array(#","endedAt":"#.utf8)
     private static let quote = UInt8(ascii: "\"")
     private static let escape = UInt8(ascii: "\\")
@@ -28,9 +28,9 @@ enum NewestStart {
         return self.row(forKey: key.span, value: row.span)?.key ?? []
     }
 
-    /// - Returns: false for a row that is not a start of a group, and for an activity that its app started. It also
-    ///   returns false for an ended start. Such a row is written again long after the start, and would replace newer
-    ///   starts.
+    /// - Returns: false for a row that is not a start of a group, and for an activity that its app started.
+    ///   It also returns false for an ended start. Such a row is written again long after the start, and
+    ///   would replace newer starts.
     @Sendable
     static func writeRow(forKey key: Span<UInt8>, value: Span<UInt8>, to row: inout DerivedRow) -> Bool {
         guard let parts = LedgerKeyParts(key), !isAppStarted(key, parts: parts),

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The time at which a row of `starts` was written, in milliseconds since 1970. It is read from the encoded record,
-/// without decoding the rest.
+/// The time at which a row of `starts` was written, in milliseconds since 1970. It is read from the encoded
+/// record, without decoding the rest.
 enum RowTime {
     private static let name = Array(#""at":"#.utf8)
     private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
@@ -25,7 +25,7 @@ enum RowTime {
 
     /// Returns the time of a record in which no free text comes before the time.
     static func first(in record: Span<UInt8>) -> Int64? {
-        record.end(ofFirst: name).flatMap { number(from: $0, in: record) }
+        record.end(ofFirst: name).flatMap { number(from: $0, in: record)?.value }
     }
 
     /// Returns the time of a record that ends with its time. Free text can come before it.
@@ -37,10 +37,10 @@ enum RowTime {
         guard start >= name.count,
             record.extracting(start - name.count..<start).end(ofFirst: name) == name.count
         else { return nil }
-        return number(from: start, in: record)
+        return number(from: start, in: record)?.value
     }
 
-    private static func number(from start: Int, in record: Span<UInt8>) -> Int64? {
+    private static func number(from start: Int, in record: Span<UInt8>) -> (value: Int64, end: Int)? {
         var (value, index): (Int64, Int) = (0, start)
         while index < record.count, digits.contains(record[index]) {
             let (product, productOverflows) = value.multipliedReportingOverflow(by: 10)
@@ -50,7 +50,7 @@ enum RowTime {
             value = sum
             index += 1
         }
-        return index > start ? value : nil
+        return index > start ? (value, index) : nil
     }
 }
 

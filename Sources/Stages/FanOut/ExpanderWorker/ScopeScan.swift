@@ -20,8 +20,8 @@ enum ScopeScan {
         case removeExpired
     }
 
-    /// Returns the action for a row, or nil. Most of the millions of rows are excluded by their time, and only the
-    /// others are decoded.
+    /// Returns the action for a row, or nil. Most of the millions of rows are excluded by their time, and
+    /// only the others are decoded.
     static func action(
         forKey key: Span<UInt8>, value: Span<UInt8>, at now: Int64, with reader: JSONReader
     ) -> RowAction? {
@@ -41,8 +41,8 @@ enum ScopeScan {
         return LedgerKey(bytes: [UInt8](copying: key)).map { .sendSafetyEnd($0) }
     }
 
-    /// Whether the key is a ledger key. Nearly all ledger keys are starts of groups. Counting their slashes is enough
-    /// and is cheaper than decoding.
+    /// Whether the key is a ledger key. Nearly all ledger keys are starts of groups. Counting their slashes
+    /// is enough and is cheaper than decoding.
     private static func isLedgerKey(_ key: Span<UInt8>) -> Bool {
         LedgerKeyParts(key) != nil || LedgerKey(bytes: [UInt8](copying: key)) != nil
     }

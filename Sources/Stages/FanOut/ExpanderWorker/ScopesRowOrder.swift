@@ -38,10 +38,10 @@ extension Span<UInt8> {
     }
 }
 
-/// The row order of `starts` in its view. The starts of a group lie in the order in which a page walks through its
-/// recipients. So the rows of a page share pages of the file. In the order of names, each row would cost a file page.
-/// To get this order, the recipient's bucket goes before the recipient. Keys of scopes and of derived rows are
-/// unchanged.
+/// The row order of `starts` in its view. The starts of a group lie in the order in which a page walks
+/// through its recipients. So the rows of a page share pages of the file. In the order of names, each row
+/// would cost a file page. To get this order, the recipient's bucket goes before the recipient. Keys of
+/// scopes and of derived rows are unchanged.
 enum ScopesRowOrder: RowOrder {
     /// The longest key. With its bucket it reaches the limit of the file.
     static let keyBytesMax = EnvironmentLimits.keyBytesMax - RecipientBucket.byteCount

@@ -17,9 +17,9 @@ final class TransactionScopes: ScopeTable {
     let lane: Int32
     private let views: TopicViews
     private let committed: CommittedRows
-    /// The rows that the transaction writes, each with its last value, in the order of their first `set`. This is the
-    /// order of a page and of the view. In another order, each piece that is read back would change all file pages of
-    /// the transaction's rows.
+    /// The rows that the transaction writes, each with its last value, in the order of their first `set`. This is the order
+    /// of a page and of the view. In another order, each piece that is read back would change all file pages of the
+    /// transaction's rows.
     private var changes: [Change] = []
     private var changeIndex = KeyIndex()
     /// The scope that was read last. The page of an expansion reads its scope several times.
@@ -27,7 +27,8 @@ final class TransactionScopes: ScopeTable {
     /// The key of the last lookup of a start. A start is looked up and then set.
     private var lastKey: HashedKey?
     /// The newest starts among the rows that the view has not read back. It is made at the first lookup in a
-    /// transaction, because few tokens need it: nearly all of them name their group. A page has thousands of starts.
+    /// transaction, because few tokens need it: nearly all of them name their group. A page has thousands of
+    /// starts.
     private var newestStarts: [HashedKey: [UInt8]]?
     /// The joined activities among the rows that the view has not read back. It is made at the first lookup after a
     /// change, because activities join before pages are walked, and few groups have them.
@@ -155,7 +156,9 @@ final class TransactionScopes: ScopeTable {
         return found
     }
 
-    func set(_ start: EncodedStart, under key: [UInt8]) {
+    func set(_ start: LedgerRow, under key: [UInt8]) { set(start: EncodedStart(start), under: key) }
+
+    func set(start: EncodedStart, under key: [UInt8]) {
         let key = if let lastKey, lastKey.bytes == key { lastKey } else { Self.topicKey(for: key) }
         set(.start(start), under: key)
     }
@@ -177,6 +180,7 @@ final class TransactionScopes: ScopeTable {
         }
     }
 
+    /// Drops the changes, after a commit or before the transaction is repeated.
     func removeChanges() {
         changes.removeAll(keepingCapacity: true)
         changeIndex.removeAll()
@@ -200,11 +204,11 @@ final class TransactionScopes: ScopeTable {
         removeChanges()
     }
 
-    /// Returns the key in the topic. A key that is too long for a view is replaced by its digest. No other key has that
-    /// form.
+    /// Returns the key in the topic. A key that is too long for a view is replaced by its digest. No other
+    /// key has that form.
     static func topicKey(for key: [UInt8]) -> HashedKey {
-        // Copy the exact bytes. Callers make all keys in one buffer. A shared buffer would be allocated again for each
-        // key, slightly larger each time, and thousands of keys would take kilobytes each.
+        // Copy the exact bytes. Callers make all keys in one buffer. A shared buffer would be allocated again
+        // for each key, slightly larger each time, and thousands of keys would take kilobytes each.
         if key.count <= ScopesRowOrder.keyBytesMax { return HashedKey([UInt8](copying: key.span)) }
         return HashedKey(RecordKey.join("", "", Hex.text(of: SHA256.digest(of: key))))
     }

@@ -44,8 +44,8 @@ package struct Plan: Sendable, Equatable {
 
     package init() {}
 
-    /// Removes everything that a dry run must not do. It may only walk through the lanes and report the result. A dry
-    /// run is a send, so the plan has no parts of a subscription.
+    /// Removes everything that a dry run must not do. It may only walk through the lanes and report the
+    /// result. A dry run is a send, so the plan has no parts of a subscription.
     mutating func dropEffectsOfDryRun() {
         progress.removeAll { !$0.isDryRun }
         requests.removeAll { !$0.request.isDryRun }

@@ -1,8 +1,8 @@
 internal import Payloads
 internal import Sends
 
-// The part of a content that phones keep showing: the content state, the stale date and the relevance score. An alert,
-// the attributes of a start and a dismissal are sent only once.
+// The part of a content that phones keep showing: the content state, the stale date and the relevance score. An alert, the
+// attributes of a start and a dismissal are sent only once.
 
 extension PushContent {
     /// An update with the state of this content.

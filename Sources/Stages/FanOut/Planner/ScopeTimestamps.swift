@@ -4,11 +4,11 @@ internal import Sends
 /// next one that the scope has not used. So a burst runs ahead of the clock, up to a limit. The order of sends does not
 /// depend on timestamps (`SendSequence`).
 enum ScopeTimestamps {
-    /// The most seconds that a timestamp may be ahead of its record's stamp. A phone accepts a timestamp from the
-    /// future, and then ignores lower ones until the clock reaches it.
+    /// The most seconds that a timestamp may be ahead of its record's stamp. A phone accepts a timestamp from
+    /// the future, and then ignores lower ones until the clock reaches it.
     static let aheadSecondsMax: Int64 = 5
-    /// The longest wait of a send, in seconds. A larger lead does not come from a burst but from a wrong cluster clock.
-    /// Waiting would then take as long as the clock was wrong.
+    /// The longest wait of a send, in seconds. A larger lead does not come from a burst but from a wrong
+    /// cluster clock. Waiting would then take as long as the clock was wrong.
     static let waitSecondsMax: Int64 = 60
 
     /// Returns the whole group's next timestamp, above those that the planner gave to any of its scopes.

@@ -4,8 +4,8 @@ internal import Lifecycle
 
 /// The catalog's apps as the planner sees them. Owned by one thread.
 final class CatalogApps {
-    /// The age up to which a send of an unknown app waits. A send can be slightly ahead of the catalog that this
-    /// process has read. After this time the app counts as unknown.
+    /// The age up to which a send of an unknown app waits. A send can be slightly ahead of the catalog that
+    /// this process has read. After this time the app counts as unknown.
     static let catalogWaitMilliseconds: Int64 = 1000
     /// The most unknown apps to remember. Only the first send of a remembered app waits.
     static let unknownAppsMax = 1000
@@ -26,7 +26,8 @@ final class CatalogApps {
     ///
     /// - Parameter age: the age of the send, in milliseconds.
     func app(id: String, age: Int64) -> App? {
-        // The wait uses the steady clock. By a wall clock that is behind, the send would stay young for as long.
+        // The wait uses the steady clock. By a wall clock that is behind, the send would stay young for as
+        // long.
         let wait = Int(max(0, Self.catalogWaitMilliseconds - max(0, age)))
         let until = Instant.now().advanced(byMilliseconds: wait)
         while true {

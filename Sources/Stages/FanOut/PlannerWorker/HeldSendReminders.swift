@@ -1,10 +1,10 @@
 internal import Sends
 
-/// Reminders for held sends, by the time at which they may go. The scope's row decides whether it holds a send. A
-/// reminder for a scope without a held send changes nothing.
+/// Reminders for held sends, by the time at which they may go. The scope's row decides whether it holds a
+/// send. A reminder for a scope without a held send changes nothing.
 struct HeldSendReminders {
-    /// The most reminders, and the most bytes of their keys. Above either the planner stops reading sends. A reminder
-    /// lives for seconds, so more of them mean a burst in as many scopes.
+    /// The most reminders, and the most bytes of their keys. Above either the planner stops reading sends. A
+    /// reminder lives for seconds, so more of them mean a burst in as many scopes.
     static let countMax = 200_000
     static let keyBytesMax = 16 << 20
 

@@ -70,7 +70,7 @@ extension PlannerDecider {
             metrics.sends(withVerdict: verdict.rawValue).add(count)
         }
         for target in PlannerOutput.OutputTopic.allCases where output.count(of: target) > 0 {
-            stage.metrics.produced(to: target.name.rawValue).add(output.count(of: target))
+            stage.metrics.produced(to: target.topic.rawValue).add(output.count(of: target))
         }
         metrics.supersededNotes.add(plannedWork.notes.count)
         metrics.replies.add(plannedWork.replies.count)
@@ -145,15 +145,18 @@ extension PlannerDecider {
     private func decide(
         recordAt index: Int, of batch: borrowing RecordBatch, in table: TransactionGroups
     ) throws(StoreError) {
+        plannedWork.sendCount += 1
+        let now = stage.time.now()
         let request: SendRequest
         let unboundedStamp: Int64
         do throws(RejectedRecord) {
             (request, unboundedStamp) = try read(batch[index])
         } catch {
-            return reject(recordAt: index, of: batch, as: error)
+            plannedWork.rejectedCount += 1
+            return stage.sendToDeadLetters(
+                recordAt: index, of: batch, as: error, at: stage.clock.decisionTime(at: now) ?? 0)
         }
-        plannedWork.sendCount += 1
-        let time = stage.clock.time(at: stage.time.now())?.milliseconds ?? unboundedStamp
+        let time = stage.clock.time(at: now)?.milliseconds ?? unboundedStamp
         // A low timestamp is safe. A high one makes phones ignore updates for as long as it is ahead. A deadline is the
         // opposite: a low one drops every job.
         let stamp = min(unboundedStamp, time)
@@ -166,9 +169,8 @@ extension PlannerDecider {
         add(plan, from: table.partition)
     }
 
-    /// Sends the record to the dead letters. If it is a send, reports it as refused. So its caller learns that nothing is
-    /// sent.
-    func reject(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+    /// Sends the record to the dead letters and reports it as refused. So its caller learns that nothing is sent.
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
         plannedWork.sendCount += 1
         plannedWork.rejectedCount += 1
         stage.sendToDeadLetters(
@@ -176,9 +178,7 @@ extension PlannerDecider {
             at: stage.clock.decisionTime(at: stage.time.now()) ?? 0)
         guard case (.send(let send), let stamp)? = try? read(batch[index]) else { return }
         let partition = batch[index].partition
-        let plan = planner.refuse(
-            send, stamp: stamp, because: rejection.reason, in: table(of: partition))
-        add(plan, from: partition)
+        add(planner.refuse(send, stamp: stamp, because: rejection.reason), from: partition)
     }
 
     func add(_ plan: Plan, from partition: Int32) {

@@ -32,8 +32,8 @@ extension PlannerDecider {
                         GroupRowSummary.decode(key: key, value: value, with: reader)
                     }
                 if let scope = summary?.heldScope { found.heldScopes.append(scope) }
-                // A row that is newer than the view comes from this planner, so its note is sent. But it may still hold
-                // a send that the previous planner held.
+                // A row that is newer than the view comes from this planner, so its note is sent. But it may
+                // still hold a send that the previous planner held.
                 if let summary, newer == nil { found.add(summary, key: name, time: time) }
             }
         } catch {
@@ -53,7 +53,8 @@ extension PlannerDecider {
 
     private func apply(_ page: ScannedPage, of partition: Int32, at now: Instant) {
         if let newest = page.newestTime { stage.clock.observe(recordedTime: newest, at: now) }
-        // The reminders are due at once. If the time of a held send has not come, its release adds a new reminder.
+        // The reminders are due at once. If the time of a held send has not come, its release adds a new
+        // reminder.
         for key in page.heldScopes { heldSendReminders.add(key, in: partition, at: 0) }
         for note in page.supersededNotes { messageWriter.send(note) }
         metrics.supersededNotes.add(page.supersededNotes.count)

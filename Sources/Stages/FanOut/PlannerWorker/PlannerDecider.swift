@@ -7,11 +7,11 @@ internal import Store
 internal import Telemetry
 internal import Topics
 
-/// The planner's decisions. It plans sends and commits the results in one transaction with their offsets, on top of the
-/// views of `groups`.
+/// The planner's decisions. It plans sends and commits the results in one transaction with their offsets, on top of
+/// the views of `groups`.
 ///
-/// A batch holds the sends that have arrived, so a single send is planned at once. Under load the loop waits for more
-/// sends (`Gathering`).
+/// A batch holds the sends that have arrived, so a single send is planned at once. Under load the loop waits
+/// for more sends (`Gathering`).
 final class PlannerDecider: RecordDecider {
     typealias Step = PlannerStep
     typealias Part = SendsPartition
@@ -54,16 +54,16 @@ final class PlannerDecider: RecordDecider {
         var configuration = LoopConfiguration(
             stage: FanOutService.name, group: "planner", inputName: "sends",
             subscription: PlannerInputTopic.subscription,
-            outputTopics: PlannerOutput.OutputTopic.allCases.map(\.name),
+            outputTopics: PlannerOutput.OutputTopic.allCases.map(\.topic),
             view: TopicViewDefinition(
                 topic: layout.name(of: .groups), table: "groups", schema: Self.viewSchema))
         configuration.loopNumber = FanOutService.Loop.planner.rawValue
         configuration.batchRecordsMax = settings.batchSendsMax
-        configuration.batchBytesMax = 8 << 20
+        configuration.batchBytesMax = settings.batchBytesMax
         configuration.overlayRowsMax = settings.overlayRowsMax
         configuration.overlayBytesMax = settings.overlayBytesMax
         configuration.loneRecordTriesMax = settings.loneSendTriesMax
-        configuration.apply(settings, fetchingForEachPartition: 256)
+        configuration.apply(settings, partitionKibibytesMax: settings.partitionKibibytesMax)
         messageWriter = try PlannerMessageWriter(
             kafka: environment.cluster.settings, layout: layout, log: context.log, metrics: context.metrics)
         stage = try StageClients(

@@ -8,8 +8,8 @@ internal import Topics
 
 /// The output of a planner's transaction. Its memory is used again for every transaction.
 struct PlannerOutput: ~Copyable {
-    /// The most records and bytes of one transaction. The send that reaches a limit is the transaction's last, and the
-    /// next transaction takes the rest. Both limits are well below the producer's queue size.
+    /// The most records and bytes of one transaction. The send that reaches a limit is the transaction's
+    /// last, and the next transaction takes the rest. Both limits are well below the producer's queue size.
     static let recordsMax = 40_000
     static let bytesMax = 24 << 20
 
@@ -20,24 +20,28 @@ struct PlannerOutput: ~Copyable {
         case progress
         case schedules
 
-        var name: TopicName { nameAndStep.name }
-        fileprivate var sentStep: PlannerStep { nameAndStep.step }
-
-        private var nameAndStep: (name: TopicName, step: PlannerStep) {
+        var topic: TopicName {
             switch self {
-            case .groups: (.groups, .groupsSent)
+            case .groups: .groups
             // Each lane begins the records of this topic in their order.
-            case .expansions: (.expansionsUrgent, .expansionsSent)
-            case .progress: (.progress, .progressSent)
-            case .schedules: (.schedulesAuto, .schedulesSent)
+            case .expansions: .expansionsUrgent
+            case .progress: .progress
+            case .schedules: .schedulesAuto
             }
         }
     }
 
+    /// A row that the transaction writes, for the overlay.
+    private struct Row {
+        let key: HashedKey
+        let partition: Int32
+        /// Nil for a tombstone.
+        let value: TransactionOutput.EncodedValue?
+    }
+
     private let partitioner: LanePartitioner
     private var records = TransactionOutput(topics: OutputTopic.allCases.count)
-    /// The written rows, for the overlay. A tombstone has no value.
-    private var rows: [(partition: Int32, key: HashedKey, value: TransactionOutput.EncodedValue?)] = []
+    private var rows: [Row] = []
 
     init(partitioner: LanePartitioner) { self.partitioner = partitioner }
 
@@ -52,17 +56,15 @@ struct PlannerOutput: ~Copyable {
     }
 
     mutating func add(_ row: some JSONRecord, key: HashedKey, partition: Int32) {
-        addRow(records.encode(row), key: key, partition: partition)
+        let value = records.encode(row)
+        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: value)
+        rows.append(Row(key: key, partition: partition, value: value))
     }
 
     /// Adds the tombstone of a row that can be forgotten.
     mutating func addTombstone(for key: HashedKey, partition: Int32) {
-        addRow(nil, key: key, partition: partition)
-    }
-
-    private mutating func addRow(_ value: TransactionOutput.EncodedValue?, key: HashedKey, partition: Int32) {
-        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: value)
-        rows.append((partition, key, value))
+        records.add(to: OutputTopic.groups.rawValue, partition: partition, key: key.bytes, value: nil)
+        rows.append(Row(key: key, partition: partition, value: nil))
     }
 
     mutating func add(_ plan: Plan) {
@@ -91,9 +93,7 @@ struct PlannerOutput: ~Copyable {
 
     /// Calls `body` with each written row. An empty record is a tombstone.
     borrowing func forEachRow(_ body: (_ partition: Int32, _ key: HashedKey, _ record: [UInt8]) -> Void) {
-        for (partition, key, value) in rows {
-            body(partition, key, value.map { records.bytes(of: $0) } ?? [])
-        }
+        for row in rows { body(row.partition, row.key, row.value.map { records.bytes(of: $0) } ?? []) }
     }
 
     /// Sends the records. Returns false if the producer refused one.
@@ -107,5 +107,16 @@ struct PlannerOutput: ~Copyable {
             onStep(target.sentStep)
         }
         return true
+    }
+}
+
+extension PlannerOutput.OutputTopic {
+    fileprivate var sentStep: PlannerStep {
+        switch self {
+        case .groups: .groupsSent
+        case .expansions: .expansionsSent
+        case .progress: .progressSent
+        case .schedules: .schedulesSent
+        }
     }
 }

@@ -1,7 +1,7 @@
 internal import StageSupport
 
-/// The steps after which a planner can die, in their order within a batch. A test receives each step and may end the
-/// process there.
+/// The steps after which a planner can die, in their order within a batch. A test receives each step and may
+/// end the process there.
 package enum PlannerStep: Int, RecordStep, CaseIterable {
     case batchRead = 1
     case deadLettersSent

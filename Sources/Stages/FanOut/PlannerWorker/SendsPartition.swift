@@ -8,8 +8,8 @@ struct SendsPartition: PositionedPartition {
     var state = PartitionState.restoring
     var restoringSince: Instant
     var positions = ReadPositions()
-    /// Whether the first walk since the assignment is complete. Then all held sends are known, and the notes are
-    /// repeated.
+    /// Whether the first walk since the assignment is complete. Then all held sends are known, and the notes
+    /// are repeated.
     var isScanned = false
 
     init(partition: Int32, assignedAt now: Instant) {

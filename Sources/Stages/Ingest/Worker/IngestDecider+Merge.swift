@@ -49,7 +49,7 @@ extension IngestDecider {
         do throws(RejectedRecord) {
             (report, arrival) = try read(batch[index])
         } catch {
-            return reject(recordAt: index, of: batch, as: error)
+            return setAside(recordAt: index, of: batch, as: error)
         }
         // A copy of a user's erasure is for this partition, and has its own key (`ErasedUsers`).
         let isErasureCopy = report.isUserErasure ? batch[index].isCopyForAllPartitions : false
@@ -61,7 +61,7 @@ extension IngestDecider {
             return forward(recordAt: index, of: batch, arrival: arrival, to: rightPartition)
         }
         guard let merger = mergers.merger(for: report.app, age: decidedAt - arrival.receivedAt) else {
-            return reject(recordAt: index, of: batch, as: .unknownApp(report.app))
+            return setAside(recordAt: index, of: batch, as: .unknownApp(report.app))
         }
         let entryIndex = try findOrLoadEntry(
             keyHash: keyHash, in: &installations, overlay: overlay, view: view, snapshot: snapshot)
@@ -84,7 +84,7 @@ extension IngestDecider {
         of batch: borrowing RecordBatch, in installations: inout InstallationBatch
     ) {
         switch consume outcome {
-        case .rejected(let rejection): reject(recordAt: index, of: batch, as: RejectedRecord(rejection))
+        case .rejected(let rejection): setAside(recordAt: index, of: batch, as: RejectedRecord(rejection))
         case .unchanged: outcomeCounts.unchanged += 1
         case .merged(let merged):
             if apply(merged, toEntryAt: entryIndex, in: &installations) {
@@ -146,7 +146,7 @@ extension IngestDecider {
     // MARK: Records for other partitions, and dead letters
 
     /// Sends a record to the dead letters, with its token sealed.
-    func reject(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
         outcomeCounts.rejected += 1
         let sealedValue: [UInt8]? =
             if let value = batch[index].value { deadLetterSeal.sealedCopy(of: value) } else { nil }

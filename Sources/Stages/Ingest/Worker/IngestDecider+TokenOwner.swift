@@ -46,10 +46,10 @@ extension IngestDecider {
         do throws(RejectedRecord) {
             (claims, arrival) = try readClaims(batch[index])
         } catch {
-            return reject(recordAt: index, of: batch, as: error)
+            return setAside(recordAt: index, of: batch, as: error)
         }
         guard mergers.merger(for: claims.app, age: decidedAt - arrival.receivedAt) != nil else {
-            return reject(recordAt: index, of: batch, as: .unknownApp(claims.app))
+            return setAside(recordAt: index, of: batch, as: .unknownApp(claims.app))
         }
         for claim in claims.claims {
             TokenOwnerRow.writeKey(

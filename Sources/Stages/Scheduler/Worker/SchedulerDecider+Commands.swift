@@ -46,7 +46,7 @@ extension SchedulerDecider {
     var isOutputFull: Bool { output.isFull }
     var outputByteCount: Int { output.byteCount }
 
-    func reject(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord) {
         outcomeCounts[CommandOutcome.rejected, default: 0] += 1
         stage.sendToDeadLetters(
             recordAt: index, of: batch, as: rejection, at: stage.time.wall().milliseconds)
@@ -165,7 +165,7 @@ extension SchedulerDecider {
         do throws(RejectedRecord) {
             (command, stamp) = try read(batch[index], of: topic)
         } catch {
-            return reject(recordAt: index, of: batch, as: error)
+            return setAside(recordAt: index, of: batch, as: error)
         }
         let offset = batch[index].offset
         // `inout` needs a variable. The table is an object, so this copies only a reference.
@@ -183,7 +183,7 @@ extension SchedulerDecider {
             case .set(let outcome): outcomeCounts[outcome.rawValue, default: 0] += 1
             case .outdated: outcomeCounts[CommandOutcome.outdated, default: 0] += 1
             case .keyTooLong(let byteCount):
-                reject(recordAt: index, of: batch, as: .keyTooLong(byteCount: byteCount))
+                setAside(recordAt: index, of: batch, as: .keyTooLong(byteCount: byteCount))
             }
         }
     }

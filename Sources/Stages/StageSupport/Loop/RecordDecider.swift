@@ -20,7 +20,7 @@ package protocol RecordDecider: StageDecider where Step: RecordStep, Part: Posit
     /// Decides records of the part until all are taken, `recordsMax` are taken, or the output is full.
     func decideRecords(of part: inout BatchPart, in batch: borrowing RecordBatch, recordsMax: Int) throws
     /// Sends a record to the dead letters.
-    func reject(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord)
+    func setAside(recordAt index: Int, of batch: borrowing RecordBatch, as rejection: RejectedRecord)
     /// Sends what the decider has gathered for other records outside of the transaction, after the last record.
     func finishRecords()
     /// The size of the output in bytes.
@@ -160,7 +160,7 @@ extension RecordDecider {
             "a record goes to the dead letters, because the cluster does not commit its output",
             .field("partition", partition.description), .field("offset", records[index].offset),
             .field("reason", rejection.reason))
-        reject(recordAt: index, of: records, as: rejection)
+        setAside(recordAt: index, of: records, as: rejection)
         return true
     }
 }

@@ -133,6 +133,19 @@ import Testing
         #expect(try await pusher.outcome(of: 2).end == .answered)
     }
 
+    @Test func `connections for refused tokens do not use up the permits of the usual ones`() async throws {
+        let server = try ScriptedServer { connection, request in connection.accept(request) }
+        let pusher = try Pusher(server) {
+            // Each budget allows one connection.
+            $0.connectBurst = 1
+            $0.connectIntervalMilliseconds = 600_000
+        }
+        pusher.push(1..<2, over: .suspect)
+        #expect(try await pusher.outcome(of: 1).end == .answered)
+        pusher.push(2..<3)
+        #expect(try await pusher.outcome(of: 2).end == .answered)
+    }
+
     // MARK: Down
 
     // The downtime is a minute if `isFullSize`, else 4 s.

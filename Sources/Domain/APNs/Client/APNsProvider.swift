@@ -13,8 +13,15 @@ package final class APNsProvider: Sendable {
     let tls: TLSContext
     private let budgets = TracedLock(Budgets())
 
+    /// The pools that share a connect budget. Connections that APNs closes for the refusals of unproven and suspect
+    /// tokens must not delay a usual connection, so these pools have a budget of their own.
+    private struct BudgetKey: Hashable {
+        let host: String
+        let isForUsualConnections: Bool
+    }
+
     private struct Budgets {
-        var byHost: [String: ConnectBudget] = [:]
+        var byKey: [BudgetKey: ConnectBudget] = [:]
         /// The id of the newest pool.
         var lastRequesterID: UInt64 = 0
     }
@@ -29,19 +36,22 @@ package final class APNsProvider: Sendable {
         tls = try .client(trust: settings.trust, protocols: ["h2"])
     }
 
-    /// Takes a permit for one connection from the budget of the host. Returns false if no connection may be opened now.
+    /// Takes a permit for one connection from the budget of its pool. Returns false if no connection may be opened now.
     /// The budget remembers the pools that wait, because the most important request of all gets the next permit.
     ///
     /// - Parameters:
+    ///   - pool: the key of the pool.
     ///   - requesterID: the pool's id from `nextRequesterID`.
     ///   - request: the importance of the connection to the pool.
     func takeConnectPermit(
-        to host: String, for requesterID: UInt64, request: ConnectRequest, at now: Instant
+        for pool: ConnectionPool.Key, requesterID: UInt64, request: ConnectRequest, at now: Instant
     ) -> Bool {
         let newBudget = ConnectBudget(
             intervalMilliseconds: settings.connectIntervalMilliseconds, burst: settings.connectBurst)
+        let budgetKey = BudgetKey(
+            host: pool.endpoint.host, isForUsualConnections: pool.purpose == .pushes(.usual))
         return budgets.withLock {
-            $0.byHost[host, default: newBudget].take(for: requesterID, request: request, at: now)
+            $0.byKey[budgetKey, default: newBudget].take(for: requesterID, request: request, at: now)
         }
     }
 

@@ -34,7 +34,7 @@ package struct APNsSettings: Sendable {
     package var connectMilliseconds = 10_000
     /// Time after which bytes without a TCP acknowledgement end the connection.
     package var unacknowledgedMillisecondsMax = 10_000
-    /// Interval in which one connection to a host may be opened. All loops of the process share it.
+    /// Interval in which one usual connection to a host may be opened, and one other. All loops of the process share it.
     package var connectIntervalMilliseconds = 1_000
     /// Number of connections that may be opened at once after a pause.
     package var connectBurst = 1

@@ -227,12 +227,12 @@ final class ConnectionPool {
         performActions()
     }
 
-    /// Takes a permit for one connection from the budget of the host. Returns false if the pool must ask again later,
+    /// Takes a permit for one connection from the pool's budget. Returns false if the pool must ask again later,
     /// or has no provider token.
     private func takeConnectPermit(for request: ConnectRequest) -> Bool {
         bearer != nil
             && client.provider.takeConnectPermit(
-                to: key.endpoint.host, for: requesterID, request: request, at: now)
+                for: key, requesterID: requesterID, request: request, at: now)
     }
 
     /// Whether no request and no connection exists, and the pool was not used for a while.

@@ -1,7 +1,8 @@
 package import Lifecycle
 
-/// The limit on the rate at which a process opens connections to one host, shared by all its pools. APNs treats a
-/// peer that opens and closes many connections as an attacker.
+/// The limit on the rate at which a process opens connections to one host. The pools of all apps share it, and
+/// `APNsProvider` has one for the usual connections and one for the others. APNs treats a peer that opens and closes
+/// many connections as an attacker.
 ///
 /// A pool that wants a connection asks again and again until `take` returns true. If several pools ask, they
 /// take turns. Two turns of four go to pools without a connection, the third to pools that want one more, and

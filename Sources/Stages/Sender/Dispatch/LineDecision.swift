@@ -133,7 +133,7 @@ extension DeliveryPlan {
     // MARK: The connections
 
     /// Chooses the connections for a line: its token is suspect, unproven or neither.
-    private mutating func connections(for sheet: Sheet, line: Int) -> PushConnections {
+    mutating func connections(for sheet: Sheet, line: Int) -> PushConnections {
         if hasSuspectToken(sheet, line: line) { return .suspect }
         let isSeparated = sheet.app.unproven.areSeparated(at: time.now) && !isProven(sheet, line: line)
         return isSeparated ? .unproven : .usual

@@ -37,10 +37,8 @@ extension DeliveryPlan {
     /// the recipient is erased, because erased lines of queued sheets are dropped at once; and whether the activity has
     /// a newer version, because a start has no activity yet.
     private mutating func mayStoreIntentWithFirst(_ sheet: Sheet, line: Int) -> Bool {
-        let avoidsUsualConnections =
-            sheet.states[line].isUnproven && sheet.app.unproven.areSeparated(at: time.now)
-        return sheet.isUnsent(line) && !avoidsUsualConnections && !claims.isSubjectBusy(sheet, line: line)
-            && !suspects.contains(sheet.subjects[line])
+        sheet.isUnsent(line) && connections(for: sheet, line: line) == .usual
+            && !claims.isSubjectBusy(sheet, line: line)
     }
 
     /// Lets the starts leave whose intents are stored, unless they have become stale or the lane is given up.

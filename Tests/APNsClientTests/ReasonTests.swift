@@ -8,7 +8,7 @@ import Testing
 @testable import APNsSimulator
 
 /// Every reason of Apple's table (`APNsReason`). The simulator answers with it because a request is wrong, or because a
-/// script says so. The client must react as the reason's disposition says.
+/// script orders it. The client must react as the reason's disposition says.
 @Suite struct ReasonTests {
     // MARK: Wrong requests
 

@@ -219,7 +219,7 @@ struct CatalogTests {
         }
         try Disk().replace(first, with: old)
         unlink(second)
-        // The previous release listed no removed topics, so a log outside its catalog was that of a removed topic.
+        // The previous release listed no removed topics, so a log outside its catalog belonged to a removed topic.
         let unknownLog = directory.path + "/logs/gone-0.4"
         try Disk().makeDirectory(at: unknownLog)
         try Disk().replace(unknownLog + "/00000000000000000000.log", with: [1])

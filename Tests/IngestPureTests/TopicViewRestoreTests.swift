@@ -13,7 +13,7 @@ struct TopicViewRestoreTests {
         var value: [UInt8]?
     }
 
-    /// - Parameter sortsInMemory: Whether all rows are sorted in memory. Otherwise memory has room for a few rows, and
+    /// - Parameter sortsInMemory: Whether all rows are sorted in memory. Otherwise only a few rows fit into memory, and
     ///   the view merges sorted runs.
     private func openView(_ directory: String, sortsInMemory: Bool = true) throws -> TopicView {
         var definition = TopicViewDefinition(topic: "rows", table: "rows", schema: 1)

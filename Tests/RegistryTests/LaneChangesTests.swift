@@ -19,8 +19,8 @@ struct LaneChangesTests {
     private let key = RegistryKey(
         app: "one", recipient: .user("ada"), installation: "i", entry: .update(activity: "x"))
 
-    /// Commits, and returns the reported changes as `app recipient kinds: digit group`. The digit is that of the row's
-    /// hash.
+    /// Commits, and returns the reported changes as `app recipient kinds: digit group`. The digit comes from the
+    /// row's hash.
     private func reportedChanges(of lane: Lane, committing offset: Int64) throws -> [String] {
         var changes = LaneChanges()
         try lane.commit(

@@ -13,8 +13,8 @@ package final class APNsProvider: Sendable {
     let tls: TLSContext
     private let budgets = TracedLock(Budgets())
 
-    /// The pools that share a connect budget. Connections that APNs closes for the refusals of unproven and suspect
-    /// tokens must not delay a usual connection, so these pools have a budget of their own.
+    /// The pools that share a connect budget. APNs closes connections for the refusals of unproven and suspect
+    /// tokens. New ones must not delay a usual connection, so these pools share a second budget.
     private struct BudgetKey: Hashable {
         let host: String
         let isForUsualConnections: Bool

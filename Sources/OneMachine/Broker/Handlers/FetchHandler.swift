@@ -131,8 +131,8 @@ final class FetchHandler: IterationHook {
         return limits
     }
 
-    /// Answers a request that wants a minimum of bytes, if so many are there. Returns whether it has answered. Only a
-    /// read shows how many bytes are there, so this reads them, and drops them if they are too few.
+    /// Answers a request that wants a minimum of bytes, if there are enough. Returns whether it has answered. Only a read
+    /// shows how many bytes there are, so this reads them, and drops them if they are too few.
     private func answerIfEnough(_ parked: ParkedFetch) -> Bool {
         guard parked.request.bytesMin > 1, parked.hasData else { return false }
         var writer = WireWriter(capacity: 64 * 1024, encoding: .classic)

@@ -34,8 +34,8 @@ extension QueryHandler {
         async let pendingEvents = events(
             app: call.app, user: id, installation: nil, since: foundPeople.erasures[recipient.text])
         let (foundPushes, foundEvents) = await (pendingPushes, pendingEvents)
-        // The search for pushes may end early, and the answer says so (`pushesIncomplete`). For events it has no such
-        // field, so a limit is an error.
+        // The search for pushes may end early, and then the answer has `pushesIncomplete`. It has no such field for
+        // events, so a limit is an error there.
         try Self.checkLimit(of: foundEvents)
         let erasedAt = foundPeople.erasures[recipient.text] ?? 0
         let visiblePushes = foundPushes.pushes.filter { $0.at > erasedAt }

@@ -16,7 +16,7 @@ internal import Lifecycle
 /// | phase | a lane enters it | the lane waits until |
 /// |---|---|---|
 /// | `awaitingOrphan` | when it is assigned, if we had it before and its pushes of that time have not all ended. The lane of that time is then an orphan. | the orphan is drained: none of its sheets is in hand, and none of its records is being written |
-/// | `readingReceipts` | when it is assigned without an orphan, or when the orphan is drained | the receipts of earlier owners are read into the ledger, up to a marker that we write |
+/// | `readingReceipts` | when it is assigned without an orphan, or when the orphan is drained | the ledger has the receipts up to a marker that we write |
 /// | `settling` | after this read, if an earlier owner may still have pushes in flight | these pushes have surely ended |
 /// | `rereadingReceipts` | when the time for settling is over | the receipts that the earlier owner wrote in that time are read, up to another marker |
 /// | `open` | after the second read, or after the first one if no earlier owner may have pushes in flight | it is given up |

@@ -83,8 +83,8 @@ final class Fleet {
         troubles.append(world.now...end)
     }
 
-    /// Notes a send. After a silence the first pushes wait for connections. A sender opens one in a second, for the usual
-    /// tokens or for the suspect ones of an app.
+    /// Notes a send. After a silence the first pushes wait for connections. A sender opens one usual connection in a
+    /// second, and its apps take turns.
     private func noteSend() {
         if world.now.milliseconds(since: lastSendAt) > Self.silenceMilliseconds {
             troubles.append(world.now...world.now.advanced(byMilliseconds: Self.connectMilliseconds))
@@ -99,7 +99,7 @@ final class Fleet {
     /// Stores a record as a gateway does, and calls `then` when it is accepted. If the leader is away, the caller tries
     /// again.
     ///
-    /// - Parameter partition: the partition, or nil for that of the key.
+    /// - Parameter partition: the partition, or nil if the key decides.
     func store(
         _ value: [UInt8], key: [UInt8], in topic: TopicName, partition: Int? = nil,
         then accepted: @escaping (Instant) -> Void

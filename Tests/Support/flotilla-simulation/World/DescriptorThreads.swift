@@ -71,7 +71,7 @@ final class DescriptorThreads {
             if let planned = plannedRuns[number], planned.time <= time { continue }
             if state.is_ready || state.wakes_at != .max { plan(number, of: state.process, at: time) }
         }
-        // A thread that has ended never runs again, nor does one of a process that has ended.
+        // A thread never runs again if it has ended, or if its process has ended.
         if hasEnded {
             running.removeAll {
                 let state = simulated_thread_state($0)
